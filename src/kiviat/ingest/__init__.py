@@ -1,4 +1,7 @@
-"""Reads the output of other programs. Each module is a format, with `sniff(text)` and `parse(text, …)`."""
+"""Reads the output of other programs.
+
+Each module handles a format, with `sniff(text)` and `parse(text, …)`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ class Format(Protocol):
     def parse(self, text: str, where: str, ranks: int | None = None) -> list[Record]:
         """Return the records of the results in the text.
 
-        `where` names the file in messages. `ranks` counts if the text does not say how many there were.
+        `where` names the file in messages. `ranks` is used if the text does not contain the number of ranks.
         """
 
 

@@ -26,7 +26,7 @@ def sniff(text: str) -> bool:
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
-    """Return the rating; a result that HPCG declares invalid keeps its rate and fails the check."""
+    """Return the record of the rating; if HPCG declares the result invalid, the record's check fails."""
     invalid = "HPCG result is INVALID" in text
     rating = _RATING.search(text) or (_TOTAL.search(text) if invalid else None)
     if rating is None:

@@ -1,7 +1,7 @@
 """Intel MPI Benchmarks: the tables of IMB-MPI1 and IMB-NBC, from Pallas 2.2.1 to version 2021.
 
 A MByte is 2^20 bytes in old versions and 10^6 in new ones. Because version 2021 may report itself as 2018,
-the unit is derived from the times and bandwidths in the tables. t_max of point-to-point benchmarks is our
+the unit is derived from the times and bandwidths in the tables. t_max of point-to-point benchmarks becomes
 `time`, because their bandwidth is computed from it; the three times of collectives are statistics over the
 ranks' means.
 """
@@ -26,7 +26,7 @@ _PROCESSES = re.compile(r"# #processes = (\d+)")
 _WAITING = re.compile(r"# \( ?(\d+) additional processes? waiting")
 _GROUPS = re.compile(r"# \( ?(\d+) groups of (\d+) processes each")
 _LOOP_TIMED = ("pingpong", "pingping", "sendrecv", "exchange", "barrier")
-# Messages that one rank moves in the time given: the s of the definitions.
+# Number of messages that one rank moves in the reported time.
 _MESSAGES = {"pingpong": 1, "pingping": 1, "sendrecv": 2, "exchange": 4}
 _MEGABYTES = (1e6, 2.0**20)
 # The command line in IMB's output; some switches change the measured quantity.

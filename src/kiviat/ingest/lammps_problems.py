@@ -31,7 +31,7 @@ class Problem:
 
     @property
     def known(self) -> bool:
-        """True for our benchmarks, which are recognised by their correct energy."""
+        """True for Kiviat's benchmarks, which are recognised by their correct energy."""
         return self.benchmark in (LJ, RHODO)
 
 
@@ -70,8 +70,8 @@ def _looks_like(benchmark: str, run: LoggedRun) -> bool:
 def _size(benchmark: str, run: LoggedRun) -> tuple[dict[str, Scalar], str | None]:
     """Return the axes of `kiviat run` for the size, and the kind of scaling.
 
-    The standard size on each rank is weak scaling, our default; in total it is strong scaling. Other sizes
-    are cells on each rank or in total; the former wins if both fit.
+    The standard size per rank is weak scaling, the default; in total it is strong scaling. Other sizes are
+    numbers of cells per rank or in total; the former if both fit.
     """
     each = run.atoms / run.ranks
     usual = ATOMS_IN_CELL * CELLS**3 if benchmark == LJ else RHODO_ATOMS

@@ -19,7 +19,8 @@ NAME = "OSU micro-benchmarks"
 _TITLE = re.compile(
     r"# OSU MPI(?:_(\w+))?(?:-(\w+))? (.+?)((?: Latency| Persistent)*) Test v([\d.]+)", re.IGNORECASE
 )
-# "DEVICE (D)", "HOST (H)", "MANAGED (M)"; managed memory also where it was touched last: "MANAGED (MD)".
+# Examples: "DEVICE (D)", "HOST (H)", "MANAGED (M)"; "MANAGED (MD)" says where managed memory was touched
+# last.
 _BUFFERS = re.compile(r"# Send Buffer on (\w+) \((\w+)\) and Receive Buffer on (\w+) \((\w+)\)")
 _DATATYPE = re.compile(r"# Datatype: MPI_(\w+)")
 _WINDOW = re.compile(r"# Window creation: MPI_Win_(\w+)")
@@ -66,7 +67,7 @@ class _Table:
     axes: dict[str, Scalar] = field(default_factory=dict)
 
     def note(self, line: str) -> None:
-        """Read a header line; properties that match the default of our benchmarks are omitted."""
+        """Read a header line; properties equal to Kiviat's defaults are omitted."""
         if pairs := _PAIRS.match(line):
             self.ranks, self.window = 2 * int(pairs[1]), int(pairs[2])
         elif buffers := _BUFFERS.match(line):

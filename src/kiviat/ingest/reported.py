@@ -25,7 +25,7 @@ class Case:
 
     @property
     def id(self) -> str:
-        """Identity of the case, as that of one of our own."""
+        """Identity of the case, built like those of Kiviat's own."""
         return case_id(self.benchmark, self.ranks, self.bytes, self.axes)
 
 

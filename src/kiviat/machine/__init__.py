@@ -1,4 +1,4 @@
-"""Describes the host from /proc and /sys. Facts that are unavailable are None, never guessed."""
+"""Describes the host, and reads the files of modelled machines."""
 
 from kiviat.machine.host.description import describe_host
 

@@ -9,22 +9,25 @@ from dataclasses import dataclass, replace
 from kiviat.analysis.aggregate.curves import size_of
 from kiviat.analysis.aggregate.summary import Summary
 
-# A ping-pong that spends more than this fraction of its time on the link is decided by the bucket, and says
-# nothing about MPI; samples below the second fraction of the link's time passed at once.
+# A ping-pong that spends more than the first fraction of its time on the link is determined by the bucket and
+# contains no information on MPI. Samples below the second fraction of the link's time passed without waiting.
 _DECIDED, _AT_ONCE = 0.9, 0.5
 _ROUNDS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Capacities in bytes: out of an idle node, into one, and of the packet that passes as a whole."""
+    """Capacities in bytes.
+
+    Of the bucket out of a node, of that into a node, and of a packet, which passes whole.
+    """
 
     out_bytes: float
     in_bytes: float
     packet_bytes: float
 
     def at_once(self, size: int, every_s: float, rate: float) -> float:
-        """Return the bytes of each message that take no time on the link.
+        """Return the bytes of each message that pass without taking time on the link.
 
         Messages of `size` bytes are sent every `every_s` seconds, and the link has `rate` bytes per second.
         """
@@ -47,7 +50,7 @@ class Unaided:
 
 
 def without(bucket: Bucket, points: Sequence[Summary], rate: float) -> list[Unaided]:
-    """Return the ping-pongs corrected to links of `rate` B/s without a bucket, except those that it decided.
+    """Return the ping-pongs corrected to links of `rate` B/s without a bucket; omits those it determined.
 
     Each link carries a message every two ping-pong times, or its bucket is full.
     """

@@ -67,7 +67,7 @@ def assumed_places(machine: Machine) -> list[str]:
                 number is not None and number.value and number.confidence in doubtful for number in quantities
             ):
                 places.append(f"mpi.{level}.{part}")
-    # Counts cannot be scaled: a quarter of a node means nothing.
+    # Counts cannot be scaled: a quarter of a node is meaningless.
     return [place for place in places if place not in machine.numbers or machine.numbers[place].unit != "1"]
 
 

@@ -1,6 +1,7 @@
-"""Published claims that are not single quantities: orderings, ratios, shapes of curves, by the row's id.
+"""Published claims that are not single quantities (orderings, ratios, shapes of curves), by the row's id.
 
-Our interpretations, as of "almost constant", are defined here and listed in docs/reference/validation.md.
+Kiviat's interpretations, such as of "almost constant", are defined here and listed in
+docs/reference/validation.md.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _SAME = 0.1
 
 
 def _b_eff_per_process_falls(machine: Machine, row: Row) -> Question:
-    """Compare growing, small numbers of processes; the claim is about all."""
+    """Compare increasing, small numbers of processes; the claim itself is about all numbers."""
     numbers = (8, 16, 32) if machine.cores >= 16 else (4, 8, machine.cores)
     wants = tuple(Want("b_eff", ranks) for ranks in numbers if ranks <= machine.cores)
 
@@ -31,7 +32,7 @@ def _b_eff_per_process_falls(machine: Machine, row: Row) -> Question:
 
 
 def _drop_of_pingping(machine: Machine, row: Row) -> Question:
-    """Return the drop in percent, at 1 MiB, between ranks 0 and 1."""
+    """Return the question for the drop in percent, at 1 MiB, between ranks 0 and 1."""
 
     def drop(records: Sequence[Record]) -> Answer:
         values = values_of(records, "bandwidth")
@@ -88,7 +89,7 @@ def _off_node_beats_on_node(machine: Machine, row: Row) -> Question:
 
 
 def _rises_beyond_64_kb(machine: Machine, row: Row) -> Question:
-    """Compare with the time at 256 KiB extrapolated from 32 and 64 KiB; it must be 5 % shorter."""
+    """Return whether the time is 5 % shorter than extrapolated from 32 and 64 KiB to 256 KiB."""
     sizes = (32 << 10, 64 << 10, 256 << 10)
     wants = tuple(Want("sendrecv", 2, size, per_node=1) for size in sizes)
 
@@ -123,7 +124,7 @@ def _falls_as_cores_grow(machine: Machine, row: Row) -> Question:
 
 
 def _both_ways(machine: Machine, row: Row) -> Question:
-    """Return the higher bandwidth of the two benchmarks that the row names."""
+    """Return the question for the higher bandwidth of the two benchmarks that the row names."""
     stream = Want("streaming", 2, None, {"long": 8 * _MIB}, per_node=1)
     sendrecv = Want("sendrecv", 2, 8 * _MIB, per_node=1)
 

@@ -12,13 +12,12 @@ from kiviat.model.bucket import Bucket
 from kiviat.record import InputError
 from kiviat.record.units import format_bytes, format_value, three_digits
 
-# Limits of the ratio between launches of a size, and between a message and a longer one, above which
-# something else must have used the cores or the network. On an idle machine launches differ by a few per
-# cent.
+# Limits above which other programs must have used the cores or the network: ratio between launches of a size,
+# and ratio of a message's time to that of a longer one. On an idle machine launches differ by a few per cent.
 _APART, _INVERTED = 1.5, 2.0
 # Sizes up to this one are replaceable by the next.
 _SHORT_BYTES = 64
-# Fractions of a known link rate that the longest messages reach at least and at most. Plain TCP reaches 1.
+# Range of the rate of the longest messages, as fractions of a known link rate. Plain TCP reaches 1.
 _SLOWEST, _QUICKEST = 0.5, 1.25
 # The link dominates if its time for a message exceeds the shortest message's time by this factor.
 _OF_LINK = 2.0

@@ -177,7 +177,10 @@ class _Curve:
         self._least_s_per_byte = 1 / (link or _FASTEST)
 
     def line(self, i: int, j: int) -> tuple[float, float]:
-        """Return intercept (at least 0) and slope (at least the link's) of points i to j."""
+        """Fit a line to points i to j.
+
+        Return its intercept (at least 0) and slope (at least the link's s/B).
+        """
         x, y = self.x[i:j], self.y[i:j]
         if j - i == 1:
             slope = max(self._least_s_per_byte, float(y[0] / x[0]) if x[0] else 0.0)
@@ -194,7 +197,10 @@ class _Curve:
         return intercept, slope
 
     def parts(self, i: int, j: int) -> list[tuple[int, int]]:
-        """Return the parts of points i to j, split while that helps: a protocol may need several lines."""
+        """Return the segments of points i to j.
+
+        Points are split as long as this reduces the error, because a protocol may need several lines.
+        """
         worst = self._worst(i, j)
         if worst <= CLOSE or j - i < 2:
             return [(i, j)]
@@ -216,10 +222,10 @@ class _Curve:
 
 
 class _Steps(_Curve):
-    """Curve on a link of known rate with a bucket.
+    """A curve on a link of known rate with a token bucket.
 
-    Every line has that rate, and the intercepts, processor times, go up in steps. Errors are relative to the
-    measured times `seen`, which are below `y` if bytes passed at once.
+    Every line has the link's slope; the intercepts, which are processor times, increase in steps. Errors are
+    relative to the measured times `seen`, which are below `y` if bytes passed without waiting.
     """
 
     def __init__(self, x: Floats, y: Floats, link: float | None, seen: Floats) -> None:
@@ -234,9 +240,9 @@ class _Steps(_Curve):
         return max(0.0, float(rest[order][np.searchsorted(weights, weights[-1] / 2)])), self._least_s_per_byte
 
     def _helps(self, i: int, cut: int, j: int) -> bool:
-        """Compare sums of errors, as the largest error may stay.
+        """Return whether splitting at `cut` reduces the sum of errors.
 
-        With several steps a split removes only one of them.
+        The largest error is not used, because with several steps a split removes only one of them.
         """
         return self._off(i, cut) + self._off(cut, j) <= _HELPS * self._off(i, j)
 

@@ -24,8 +24,8 @@ class Structure:
     """Properties of a machine other than message times. `link` is the rate of a stream on a link, in B/s.
 
     `link_source` names its source. Rates that are None are assumed. `source` and `about` describe the runs
-    and their MPI; `mpi_version` is such as "4.0.2". `wire_s` is the latency of a link, if known. `left_out`
-    names disturbed sizes.
+    and their MPI; `mpi_version`: for example "4.0.2". `wire_s`: latency of a link, if known. `left_out`:
+    names of disturbed sizes.
     """
 
     nodes: int

@@ -1,4 +1,7 @@
-"""Writes docs/reference/validation.md: every model beside all published results of its machine."""
+"""Writes docs/reference/validation.md.
+
+Predictions of every model next to published results of its machine.
+"""
 
 from __future__ import annotations
 

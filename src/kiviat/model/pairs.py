@@ -15,7 +15,7 @@ Curves = Mapping[str, Sequence[Summary]]
 def curves(run: Run, summaries: Sequence[Summary], benchmark: str = "pingpong") -> dict[str, list[Summary]]:
     """Return the times of a benchmark of two ranks by size, for each measured level of the machine (LEVELS).
 
-    If several pairs are on a level, the one of the nearest ranks counts.
+    If several pairs are on a level, the pair with the nearest ranks is used.
     """
     pairs: dict[int, list[Summary]] = {}
     for summary in summaries:

@@ -9,7 +9,7 @@ from kiviat.record.published import Fact, Paper, Statement, System
 from kiviat.record.reach import least_world
 from kiviat.record.types import Record, Scalar
 
-# A number in the row's unit, True or False for a statement, or None if unavailable.
+# A number in the row's unit, True or False for a statement, None if unavailable.
 Answer = float | bool | None
 
 
@@ -52,7 +52,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Question:
-    """`answer` takes one record for each of `wants`; `not_asked` is the reason if there are none."""
+    """`answer` computes the answer from one record for each of `wants`.
+
+    `not_asked`: reason if there are none.
+    """
 
     row: Row
     wants: tuple[Want, ...] = ()

@@ -13,7 +13,8 @@ from kiviat.record.types import Record, Scalar
 
 _KIB, _MIB = 1 << 10, 1 << 20
 
-# Message sizes in the notation of the papers, in powers of two. The best of several sizes counts.
+# Message sizes in the notation of the papers, as powers of two. If there are several sizes, the best result
+# counts.
 _SIZES: Mapping[str, tuple[int | None, ...]] = {
     "": (None,),
     "small": (1,),
@@ -110,7 +111,7 @@ def _same(machine: Machine, name: str, mode: str) -> bool:
 
 
 def _measured(row: Row) -> Question:
-    """Return the question of a row that names one of our metrics."""
+    """Return the question of a row that names one of Kiviat's metrics."""
     fact = row.number
     if fact is None or not fact.measures:
         return Question(row, not_asked="no benchmark of Kiviat measures it")

@@ -17,7 +17,7 @@ Sides = NDArray[np.bool_]
 
 _COARSEST = 48
 _PASSES = 8
-# A pass ends after so many moves without improvement.
+# Number of moves without improvement after which a pass ends.
 _PATIENCE = 60
 
 

@@ -1,4 +1,4 @@
-"""Maps ranks to nodes by dual recursive bipartitioning: both sets are halved again and again.
+"""Maps ranks to nodes by dual recursive bipartitioning: ranks and nodes are halved together, recursively.
 
 (Pellegrini, "Static mapping by dual recursive bipartitioning of process and architecture graphs", SHPCC
 1994.) Nodes are divided where the distance between the halves is large. The division of ranks takes into
@@ -51,7 +51,8 @@ def mapped(
                 if fixed is not None:
                     second, other = fixed[members, middle:last], fixed[members, first:middle]
                     pull = pull + second.mean(axis=1) - other.mean(axis=1)
-                # In units of the mean distance between the halves, which an edge across costs.
+                # Expressed in units of the mean distance between the halves, which is the cost of an edge
+                # between them.
                 pull = pull / max(float(distance[first:middle, middle:last].mean()), 1e-9)
             sides = bisect(part, low, high, pull, random, starts)
             begin[members[sides]], end[members[~sides]] = middle, middle

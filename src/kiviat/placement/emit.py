@@ -28,7 +28,7 @@ class Emitted:
 
 
 def emit(layout: Layout, family: str, version: str) -> Emitted:
-    """Return what realises `layout` with the launcher of `family`: "openmpi", "mpich" or "slurm" (srun).
+    """Return what a launcher needs to realise `layout`; `family`: "openmpi", "mpich" or "slurm" (srun).
 
     Raise InputError for other families, and for bindings that the launcher does not support.
     """
@@ -46,7 +46,7 @@ def emit(layout: Layout, family: str, version: str) -> Emitted:
 
 def _openmpi(layout: Layout, major: int) -> Emitted:
     """Use a sequence of hosts without binding, because a rank file of version 4 always binds."""
-    # Unlike the default mappers, both of these leave idle ranks spinning when cores are oversubscribed.
+    # Sets what the default mappers set themselves: idle ranks yield if cores are oversubscribed.
     environment = {"OMPI_MCA_mpi_yield_when_idle": "1"} if layout.crowded else {}
     hostfile = ("--hostfile", "{folder}/hosts")
     if layout.binding is None:
@@ -59,7 +59,7 @@ def _openmpi(layout: Layout, major: int) -> Emitted:
         to = "core:overload-allowed" if shared else "core"
         mapping = ("--map-by", "rankfile:file={folder}/ranks", "--bind-to", to)
     else:
-        # Physical numbers are the OS's; the rank is bound to the core of that hardware thread.
+        # Open MPI 4 takes the OS's numbers of hardware threads, and binds the rank to the thread's core.
         numbers = [{core: core for core in node.cores} for node in layout.topology.nodes]
         mapping = ("--rankfile", "{folder}/ranks", "--mca", "rmaps_rank_file_physical", "1")
     ranks = [
@@ -72,7 +72,7 @@ def _openmpi(layout: Layout, major: int) -> Emitted:
 
 
 def _mpich(layout: Layout, major: int) -> Emitted:
-    """Use a host file: Hydra cycles through its lines and takes each for a node, even if names repeat."""
+    """Use a host file; Hydra cycles through its lines and treats each as a node, even if names repeat."""
     names = _names(layout)
     runs = [(name, len(list(run))) for name, run in groupby(names)]
     turn: dict[str, int] = {}
@@ -105,7 +105,7 @@ def _mpich(layout: Layout, major: int) -> Emitted:
 def _slurm(layout: Layout, major: int) -> Emitted:
     """Use Slurm's own distribution if every used node has the same number of ranks, else a host file.
 
-    Nodes of the topology are in the order of the job's node list. A list of cores needs whole nodes.
+    Nodes of the topology are in the order of the job's node list. A list of cores requires whole nodes.
     """
     counts = {count for count in layout.ranks_per_node() if count}
     distribution = _distribution(layout.policy, min(counts)) if len(counts) == 1 else "arbitrary"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def blocked(room: Sequence[int], ranks: int) -> list[int]:
-    """Return the node of each rank: a node is filled, then the next."""
+    """Return the node of each rank if one node is filled after the other."""
     return [node for node, places in enumerate(room) for _ in range(places)][:ranks]
 
 
@@ -26,7 +26,7 @@ def plane(room: Sequence[int], ranks: int, size: int) -> list[int]:
 
 
 def crowded(room: Sequence[int], ranks: int) -> list[int]:
-    """Return the ranks of each node if there are more than slots: all nodes are filled again and again."""
+    """Return the node of each rank if there are more ranks than slots: all nodes are filled repeatedly."""
     times, rest = divmod(ranks, sum(room))
     last = blocked(room, rest)
     return [times * places + last.count(node) for node, places in enumerate(room)]

@@ -51,7 +51,10 @@ def searched(graph: Graph, room: Integers, distance: Floats, others: Iterable[In
 
 
 def even(room: Integers, ranks: int) -> Integers:
-    """Return room for exactly `ranks` ranks, spread evenly: full nodes are not always the cheapest."""
+    """Return room for exactly `ranks` ranks, spread evenly over the nodes.
+
+    It serves as an alternative, because completely filled nodes are not always the cheapest.
+    """
     share: Integers = np.floor(room * (ranks / room.sum())).astype(np.int64)
     left = np.flatnonzero(share < room)[: ranks - int(share.sum())]
     share[left] += 1
@@ -102,7 +105,7 @@ def agglomerated(
     fixed: Floats | None = None,
     starts: int = 6,
 ) -> Integers:
-    """Return the node of each rank: ranks are grouped by traffic until a group fills a node, then mapped.
+    """Return the node of each rank: groups are formed by traffic, one per node, and mapped as wholes.
 
     As in `mapped`, a node may exceed its room by a few ranks.
     """

@@ -16,16 +16,17 @@ from kiviat.placement.routes import Routes
 from kiviat.profile import Traffic
 
 _SEED = 1
-# With the low power many links count, with the high one hardly more than the worst.
+# With the low power many links count, with the high one little more than the worst.
 _POWERS = (12, 48)
 _TOGETHER = 2048  # exchanges evaluated at once
 _PARTNERS = 128
-# The search ends after so many evaluations, not after some time: its result depends on the problem alone.
+# Number of evaluations after which the search ends; it is not a time limit, so the result depends on the
+# problem only.
 _EVALUATIONS = 500
 _MOST_ALL_PAIRS = 48
 # Links that are tried in turn if nothing relieves the worst, and ranks of each.
 _LINKS, _RANKS = 12, 6
-# Number of random perturbations, each followed by a descent: this divided by the number of ranks.
+# Number of random perturbations times the number of ranks; each perturbation is followed by a descent.
 _KICKS = 600
 _MOST_KICKS = 40
 _MIN_EVALUATIONS = 60
@@ -115,7 +116,7 @@ class Loads:
         counts = flows.first[mover + 1] - flows.first[mover]
         edge = np.repeat(flows.first[mover] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
         which, mover = np.repeat(which, counts), np.repeat(mover, counts)
-        # Messages between the two are in both rows.
+        # Messages between the two exchanged ranks are in both rows.
         keep = (mover != other[which]) | (flows.peer[edge] != rank[which])
         which, mover, edge = which[keep], mover[keep], edge[keep]
         peer, out, bytes = flows.peer[edge], flows.out[edge] == 1, flows.bytes[edge]

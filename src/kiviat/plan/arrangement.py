@@ -22,7 +22,7 @@ class Arrangement:
 
     @property
     def name(self) -> str:
-        """Shape, placement and binding, those that are given, joined by hyphens."""
+        """The given ones of shape, placement and binding, joined by hyphens."""
         return "-".join(filter(None, (self.shape, self.place, self.bind)))
 
 

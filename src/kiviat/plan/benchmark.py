@@ -25,7 +25,7 @@ class RankRule:
     numbers: str = "any"  # or "powers_of_two" or "squares"
 
     def fits(self, ranks: int) -> bool:
-        """True if the benchmark runs on so many ranks."""
+        """True if the benchmark runs on this number of ranks."""
         if self.numbers == "powers_of_two" and ranks.bit_count() != 1:
             return False
         if self.numbers == "squares" and isqrt(ranks) ** 2 != ranks:
@@ -65,9 +65,9 @@ class Axis:
 class Benchmark:
     """A benchmark as its program describes it.
 
-    `sizes` are its own, "" if it takes those of the plan. `options` are those of the command line, such as
-    "-m", that change what it measures or how. `report` is what reports need to know of it, as run.json keeps
-    it; None if the program does not say.
+    `sizes` are its own sizes, "" if it takes those of the plan. `options` are command-line options, such as
+    "-m", that affect what it measures or how. `report` has the facts that reports need, as stored in
+    run.json; None if the program does not provide them.
     """
 
     name: str

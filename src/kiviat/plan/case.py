@@ -32,10 +32,10 @@ class Case:
 
     @property
     def launch(self) -> tuple[int, bool, str]:
-        """Key of the launch, which cases with equal keys share.
+        """Key of the launch: cases with equal keys run in one launch.
 
-        It has the launch's size, whether it needs MPI_THREAD_MULTIPLE, and the case's id if another program
-        runs it.
+        It consists of the launch's size, whether it needs MPI_THREAD_MULTIPLE, and the case's id if a program
+        other than kiviat-bench runs it.
         """
         return self.world, self.threads, self.id if self.program else ""
 
@@ -51,7 +51,7 @@ class Case:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the case as run.json has it."""
+        """Return the case's entry in run.json."""
         return {
             "id": self.id,
             "benchmark": self.benchmark,

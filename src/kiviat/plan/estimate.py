@@ -8,12 +8,12 @@ from kiviat.plan.case import Case
 from kiviat.plan.controls import DEFAULTS
 from kiviat.plan.plan import Plan
 
-# Measured with Open MPI on two shared cores; used before there are measurements.
+# Measured with Open MPI on two shared cores; used until there are measurements.
 _START_S = 0.5  # Starting the program, reading the cases, joining the ranks.
-_CASE_S = 0.01  # Setting up, warming up and checking, whatever the size …
-_CASE_S_PER_BYTE = 5e-8  # … and for every byte of every rank.
+_CASE_S = 0.01  # Set-up, warm-up and check, independent of the size …
+_CASE_S_PER_BYTE = 5e-8  # … and per byte and rank.
 _LIKELY_SAMPLES = 300
-# Studies have no budget: a slow network makes them slow.
+# Studies have no budget: on a slow network they take longer by this factor.
 _SLOW_STUDY = 2
 _LATENCY_S = 5e-6
 _BYTES_PER_S = 4e9
@@ -21,7 +21,7 @@ _BYTES_PER_S = 4e9
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds if cases converge as usual, and if each uses up its budget."""
+    """Run time in seconds if cases converge as usual, and if each uses its whole budget."""
 
     likely_s: float
     at_most_s: float

@@ -149,20 +149,20 @@ def plan_names() -> list[str]:
 
 
 def name_of_selection(benchmarks: Sequence[str]) -> str | None:
-    """The name of a run of benchmarks without a plan, "pingpong-bcast" for example; None without any."""
+    """Return the name of a run without a plan, such as "pingpong-bcast"; None without benchmarks."""
     first, more = benchmarks[:_NAMED], len(benchmarks) - _NAMED
     return "-".join([*first, *([f"and-{more}-more"] if more > 0 else [])]) or None
 
 
 def names_plan(word: str) -> bool:
-    """True for the plans that ship with kiviat, and for words that are files of plans by their form."""
+    """True for names of shipped plans, and for words that look like paths of plan files."""
     return word in plan_names() or word.endswith(".toml")
 
 
 def plan_in(
     words: Sequence[str], describe: Sequence[Mapping[str, Any]], given: str | None
 ) -> tuple[str | None, list[str]]:
-    """Return the plan that `words` of the command line name, else `given`; and the names of benchmarks.
+    """Return the plan named in `words` of the command line, else `given`, and the names of benchmarks.
 
     Names of benchmarks take precedence over plans, and plans over aliases of benchmarks. Raise InputError,
     with the nearest name, for a word that is neither.
@@ -272,7 +272,7 @@ def _groups(
 
 @dataclass(frozen=True)
 class _Base:
-    """Settings that all groups share: defaults from the top of the plan, overrides from the command line."""
+    """Settings shared by all groups: defaults from the top of the plan, overrides from the command line."""
 
     top: Mapping[str, Any]
     controls: Mapping[str, Scalar]

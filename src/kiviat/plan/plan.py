@@ -16,8 +16,8 @@ from kiviat.plan.case import Case
 class Plan:
     """A plan with its cases.
 
-    `definition` includes the command line; `left_out` has reasons for omitted cases.
-    `benchmarks` has what reports need to know of those that it names, by name.
+    `definition` includes the command line; `left_out` has reasons for omitted cases. `benchmarks` has the
+    facts about each benchmark that reports need, by name.
     """
 
     name: str

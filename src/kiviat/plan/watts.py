@@ -32,16 +32,16 @@ class Watts:
         return f"{self.watts:g}/{self.per}"
 
     def of_node(self, sockets: int) -> Watts:
-        """Return the power of a node with so many sockets."""
+        """Return the power in watts of a node with this number of sockets."""
         return self if self.per == "node" else Watts(self.watts * sockets, "node")
 
     def to_json(self, source: str) -> dict[str, Any]:
-        """Return the power as run.json has it; `source` says where it was declared."""
+        """Return the entry in run.json; `source` says where the power was declared."""
         return {"value": self.watts, "per": self.per, "source": source}
 
 
 def makes_sense(value: object) -> bool:
-    """True for a control as `control()` writes it."""
+    """True if a control's value has the form that `control()` returns."""
     try:
         return isinstance(value, str) and Watts.parse(value).control() == value
     except InputError:

@@ -1,14 +1,15 @@
-"""Traffic counted by Open MPI itself, messages of collectives included: its monitoring component's files."""
+"""Reads the traffic that Open MPI's monitoring component counts, messages inside collectives included."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-# "E 0 1 1044 bytes 16 msgs sent …", with tabs: rank 0 to rank 1. One-sided operations have S.
+# Example, with tabs: "E 0 1 1044 bytes 16 msgs sent …", from rank 0 to rank 1. One-sided operations begin
+# with S.
 _LINE = re.compile(r"^[EIS]\t(\d+)\t(\d+)\t(\d+) bytes\t(\d+) msgs sent", re.MULTILINE)
 
-# The user's choice of point-to-point components.
+# Variable by which the user chooses point-to-point components.
 LAYERS = "OMPI_MCA_pml"
 
 

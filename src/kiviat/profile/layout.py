@@ -9,8 +9,8 @@ from kiviat.trace.json_object import JsonObject
 
 FORMATS = ("kiviat.profile/1", "kiviat.profile/2")
 
-# Distances of messages, in the order of the words in a slot. Files of version 1 count the first as the
-# second.
+# Distances of messages, in the order of the words in a slot. Files of version 1 count messages to self as
+# sent within a socket.
 DISTANCES = ("itself", "same socket", "same node", "unknown", "other node")
 ROWS = ("sent", "collective", "fetched", "crossed")
 _MOST_SLOTS_AT = 1 << 12

@@ -50,8 +50,8 @@ class Calls:
 class Groups:
     """Traffic of collectives: a line for each rank and communicator with evenly spaced members.
 
-    The rank gave each other member base + k · stride, k < size, `messages` with `bytes`, and of allreduce-
-    like contributions `reduced` bytes, of which 2 / size to each.
+    The rank gave each other member, base + k · stride for k < size, `messages` with `bytes`. `reduced` are
+    bytes of contributions to allreduce and the like, of which each member gets 2 / size.
     """
 
     rank: Integers
@@ -81,7 +81,7 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Interfaces:
-    """Bytes that a node's interfaces carried between MPI_Init and MPI_Finalize, other traffic included."""
+    """Bytes over a node's network interfaces from MPI_Init to MPI_Finalize, including other traffic."""
 
     node: int
     sent: int
@@ -204,7 +204,7 @@ def assembled(
             (fields["last_ns"] - fields["first_ns"]) / (fields["last_ticks"] - fields["first_ticks"]) * 1e-9,
             1e-9,
         )
-    # The last reading of both clocks, or the end of a later call.
+    # Uses the last reading of both clocks, or the end of a later call.
     latest = np.maximum(fields["last_ticks"], fields["latest"])
     seconds = np.where(seen, (latest - fields["first_ticks"]) * tick_s, np.nan)
     if (seconds < 0).any() or np.isinf(seconds).any():

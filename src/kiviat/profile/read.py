@@ -80,7 +80,7 @@ def _words_of(path: Path) -> tuple[bytes, Layout, _Header, NDArray[np.int64], ND
 
 
 def _checked(path: Path) -> tuple[bytes, Layout, _Header, bytes]:
-    """Return, of an intact merged file, the layout's line, the layout, the header and the rest."""
+    """Return layout line, layout, header and remaining bytes of a merged file that is intact."""
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -29,8 +29,7 @@ _LATE_SENDER, _LATE_RECEIVER, _LATE_ROOT, _EARLY_ROOT, _IMBALANCE = range(len(KI
 class _Ends:
     """Candidate waits.
 
-    They have the index of the call among those of all ranks, arrival of the other side in ns, kind, and the
-    other rank.
+    Index of the call among those of all ranks, arrival of the other side in ns, kind, other rank.
     """
 
     call: Integers

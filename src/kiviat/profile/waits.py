@@ -17,8 +17,8 @@ from kiviat.trace.json_object import JsonObject, parsed
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Limits of decompression: a line has about a hundred bytes, of which compression leaves some 24 for its
-# times.
+# Limit on decompression: real data shrinks to about a quarter (a line of some 100 bytes has times that take
+# 24), so a ratio above 64 is an attack or damage.
 _MOST_RATIO = 64
 _MOST_BYTES = 1 << 26
 _MOST_COUNT = (1 << 63) - 1
@@ -31,8 +31,8 @@ class Waits:
     """A line for each combination of waiting rank, call, kind (one of KINDS) and `cause`, the awaited rank.
 
     `count` is the number of waits, `seconds` their sum, `longest_s` the longest one. `error_s` is the error
-    of the sum, because clocks of different nodes are synchronised to a part of a round trip only. `clocks` is
-    the number of clocks, `recorded` that of calls with times. `unavailable` is the reason for missing data.
+    of the sum: clocks of different nodes are synchronised to a fraction of a round trip only. `clocks`:
+    number of clocks; `recorded`: number of calls with times; `unavailable`: reason for missing data.
     """
 
     rank: Integers

@@ -1,4 +1,4 @@
-"""Measurements: types, units, schemas, and the refusal of other versions."""
+"""Types of measurements and runs, units, schemas, and refusal of unknown versions."""
 
 from kiviat.record.errors import InputError
 from kiviat.record.schema import (

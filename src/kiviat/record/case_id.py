@@ -1,4 +1,4 @@
-"""The identity of a case: a string that is equal wherever the same case ran, so that runs can be compared."""
+"""The identity of a case: a string that is equal in all runs of the case, so that runs can be compared."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kiviat.record.types import Scalar
 def case_id(benchmark: str, ranks: int, size: int | None, axes: Mapping[str, Scalar]) -> str:
     """Return the identity of a case: "bcast/ranks=4/bytes=8/shift=1".
 
-    `size` is in bytes, None for benchmarks without one. `axes` are those off their default; they are sorted
-    by name. Whatever makes records builds the identity here: plans, programs of users, replays and the output
-    of other programs.
+    `size` is in bytes, None for benchmarks without one. `axes` are those that differ from the default; they
+    are sorted by name. All records get their identity here: those of plans, users' programs, replays and
+    other programs' output.
     """
     words: dict[str, Scalar] = {"ranks": ranks}
     if size is not None:
@@ -22,9 +22,9 @@ def case_id(benchmark: str, ranks: int, size: int | None, axes: Mapping[str, Sca
 
 
 def axis_text(value: Scalar) -> str:
-    """Return the spelling of a value in identities and cases.txt: true, false, and six digits of fractions.
+    """Return a value as written in identities and cases.txt: true, false, fractions with six digits.
 
-    The native program reads these words (native/benchmark/case.cpp) and returns the identity unchanged.
+    The native program reads this notation (native/benchmark/case.cpp) and returns the identity unchanged.
     """
     if isinstance(value, bool):
         return "true" if value else "false"

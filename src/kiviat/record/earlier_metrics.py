@@ -1,4 +1,4 @@
-"""Names that metrics had in records of `kiviat.record/1` and `/2`; later ones end in `_min` or `_max`."""
+"""Names of metrics in records of `kiviat.record/1` and `/2`; their new names end in `_min` or `_max`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kiviat.record.schema import OLDER_RECORD_SCHEMAS
 
 _OF_PHASES = {"slowest_phase": "bandwidth_min", "quickest_phase": "bandwidth_max"}
 
-# By benchmark: the earlier name and today's.
+# Earlier and current name, by benchmark.
 RENAMED: Mapping[str, Mapping[str, str]] = {
     "all_pairs": {
         "latency_best": "latency_min",
@@ -29,12 +29,12 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 
 
 def current_name(schema: str, benchmark: str, metric: str) -> str:
-    """Return today's name of `metric` in a record of `schema`."""
+    """Return the current name of `metric` in a record of `schema`."""
     return RENAMED.get(benchmark, {}).get(metric, metric) if schema in OLDER_RECORD_SCHEMAS else metric
 
 
 def current_name_sql(metric: str) -> str:
-    """Return the same as an SQL expression: of the column `metric`, beside the record's own columns."""
+    """Return an SQL expression for the current name, of the column `metric` next to the record's columns."""
     cases = " ".join(
         f"WHEN '{benchmark}/{earlier}' THEN '{now}'"
         for benchmark, names in RENAMED.items()

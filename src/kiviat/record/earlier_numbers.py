@@ -1,11 +1,11 @@
-"""Numbers that records do not say as such: those of earlier versions and ingested ones have them in notes."""
+"""Numbers that earlier versions and ingested records have in notes instead of number fields."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-# For each benchmark: the number, the note with it, and its pattern; two groups are factors.
+# For each benchmark: the number's name, its note, and a pattern; if it has two groups, they are multiplied.
 _IN_NOTES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "ptrans": (("order", "matrix", r"order (\d+)"),),
     "fft": (("n", "n", r"(\d+)(?: [x×] (\d+))?"),),
@@ -16,7 +16,7 @@ _IN_NOTES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
 
 
 def earlier_numbers(benchmark: str, notes: Mapping[str, str]) -> dict[str, float]:
-    """The numbers of a record without any: notes that are one, and those that a note has among its words."""
+    """Return the numbers in the notes of a record: notes that are numbers, and numbers within notes."""
     found = {name: float(words) for name, words in notes.items() if words.isdecimal()}
     for name, note, pattern in _IN_NOTES.get(benchmark, ()):
         if match := re.search(pattern, notes.get(note, "")):

@@ -1,4 +1,4 @@
-"""The one exception for input that we cannot work with."""
+"""The exception for invalid input."""
 
 
 class InputError(Exception):

@@ -1,4 +1,4 @@
-"""Reads files of others: no pipes or devices; texts of a bounded size, in UTF-8."""
+"""Reads untrusted files: no pipes or devices; texts of limited size, in UTF-8."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, BinaryIO
 
-# Too little for the run.json of 100 launches on a million ranks, plenty for everything else.
+# Exceeded only by a run.json such as that of 100 launches on a million ranks.
 LARGEST_BYTES = 1 << 30
 
 
@@ -33,16 +33,16 @@ def read_text(path: Path, errors: str = "strict", largest_bytes: int = LARGEST_B
         size = os.fstat(file.fileno()).st_size
         if size > largest_bytes:
             raise OSError(errno.EFBIG, f"it is larger than {largest_bytes >> 20} MiB", str(path))
-        return file.read(size)  # and nothing that is added meanwhile
+        return file.read(size)  # not what is appended meanwhile
 
 
 def open_binary(path: Path) -> BinaryIO:
-    """The file, to be read; IrregularFileError, an OSError, for folders, pipes and devices."""
+    """Open a file for reading. Raise IrregularFileError (an OSError) for folders, pipes and devices."""
     return open(path, "rb", opener=_regular)
 
 
 def _regular(name: str, flags: int) -> int:
-    """Does not wait at a pipe to which nothing writes."""
+    """Open a regular file; does not block if it is a pipe without writer."""
     handle = os.open(name, flags | os.O_NONBLOCK)
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode):
@@ -52,7 +52,7 @@ def _regular(name: str, flags: int) -> int:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """OSError as `read_text`, ValueError for what is not TOML."""
+    """Return the content of a TOML file. Raise OSError like `read_text`, ValueError if it is not TOML."""
     try:
         return tomllib.loads(read_text(path, largest_bytes=16 << 20))
     except RecursionError:

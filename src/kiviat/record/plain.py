@@ -1,4 +1,4 @@
-"""Names chosen by others, made safe for file names and job scripts."""
+"""Makes names safe for file names and job scripts."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def plain_name(text: str) -> str:
-    """`text` with one "-" for each row of characters other than ASCII letters, digits, "_", "." and "-"."""
+    """Return `text` with each run of characters other than ASCII letters, digits and "_.-" as one "-"."""
     return _NO_NAME.sub("-", text)

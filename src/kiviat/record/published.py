@@ -1,4 +1,4 @@
-"""Results as published: the files of published/, one for each paper. See schema/published.schema.json."""
+"""Published results: the files of published/, one for each paper. See schema/published.schema.json."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kiviat.record.valid import first_wrong
 
 PUBLISHED_SCHEMA = "kiviat.published/1"
 
-# The papers' units in ours: 1 MB is 10^6 bytes.
+# Units of the papers, converted to those of records; 1 MB is 10^6 bytes.
 _UNITS = {
     **{"MB/s": (1e6, "B/s"), "GB/s": (1e9, "B/s"), "us": (1e-6, "s")},
     **{"B": (1.0, "B"), "kB": (1e3, "B"), "MB": (1e6, "B"), "W": (1.0, "W"), "%": (1.0, "%")},
@@ -34,19 +34,19 @@ _BOUNDS: Mapping[str, Callable[[float, float], bool]] = {
 
 
 def keeps_bound(relation: str, published: float, value: float) -> bool | None:
-    """Return whether `value` is on the published side of a bound; None if the paper gives no bound."""
+    """Return whether `value` satisfies a published bound; None if the paper gives no bound."""
     bound = _BOUNDS.get(relation)
     return None if bound is None else bound(value, published)
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A published claim about scaling, against which runs are compared.
+    """A published claim about scaling, with which runs are compared.
 
-    `asks` is one of what schema/published.schema.json lists. Without `benchmarks`, ours, it is of the machine
-    whatever runs there. `kind` is strong, weak, or empty where both are meant; `size` that of the whole
-    problem; `of` the machine in the paper's words, the system's own if empty, `than` the one it is compared
-    with. `ranks` is their number where the claim names one.
+    `asks`: one of the kinds in schema/published.schema.json. `benchmarks`: Kiviat's names; empty if the claim
+    is about the machine whatever it runs. `kind`: "strong", "weak", or empty for both. `size`: size of the
+    whole problem. `of`: machine in the paper's words, empty for the system itself; `than`: machine that it is
+    compared with. `ranks`: their number, if the claim gives one.
     """
 
     asks: str
@@ -60,11 +60,11 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One number of a paper. `value` is in `unit`, ours; `benchmark` and `metric` are in the paper's words.
+    """One number of a paper. `value` is in `unit`, one of Kiviat's; `benchmark`, `metric`: the paper's words.
 
-    `measures` names our quantity, "benchmark.metric", where there is one. `use` is what the value may
-    serve for. `balance` names the axis of the balance diagram that the value is; of the largest value of
-    several machines, `holder` is the one that has it, by the paper. `scaling` are claims about scaling.
+    `measures`: Kiviat's quantity, "benchmark.metric", if there is one. `use`: what the value may be used for.
+    `balance`: axis of the balance diagram with this value. `holder`: machine that has the value, if it is the
+    largest of several machines. `scaling`: claims about scaling.
     """
 
     id: str
@@ -86,9 +86,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A published statement: an ordering, or a property that holds.
+    """A published statement: an ordering, or a property.
 
-    `says` is empty where `metric` is all of it. `scaling` are the claims about scaling in it.
+    `says` is empty if `metric` contains the whole statement. `scaling`: claims about scaling in the
+    statement.
     """
 
     id: str
@@ -106,9 +107,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A machine as it was measured: how many processes, where they ran as far as that is known.
+    """A machine as measured: number of processes and their placement, as far as known.
 
-    `processes` is None where the paper does not say, or gives several: those are in `processes_range`.
+    `processes` is None if the paper does not give it, or gives several numbers, which are in
+    `processes_range`.
     """
 
     machine: str
@@ -122,11 +124,11 @@ class System:
 
     @property
     def rows(self) -> tuple[Fact | Statement, ...]:
-        """All of it: the numbers, then the words."""
+        """All facts, then all statements."""
         return (*self.facts, *self.statements)
 
     def fact(self, measures: str) -> Fact | None:
-        """The value of that quantity, if the paper's is known."""
+        """Return the fact whose `measures` is this quantity; None if the paper has none."""
         return next((fact for fact in self.facts if fact.measures == measures), None)
 
 
@@ -165,12 +167,12 @@ def uses() -> dict[str, str]:
 
 @cache
 def papers() -> tuple[Paper, ...]:
-    """All papers that travel with the package, by name."""
+    """Return all papers in the package, by name."""
     return tuple(read_paper(path) for path in sorted(data_path("published").glob("*.toml")))
 
 
 def read_paper(path: Path) -> Paper:
-    """One file of published results."""
+    """Return the paper in one file of published results."""
     try:
         data = read_toml(path)
     except (OSError, ValueError) as error:
@@ -195,7 +197,7 @@ def _system(data: dict[str, Any]) -> System:
 
 def _fact(data: dict[str, Any]) -> Fact:
     factor, unit = _UNITS[data["unit"]]
-    # IMB before 2019 printed MB/s of 2^20 bytes.
+    # IMB before 2019 printed MB/s with 1 MB = 2^20 bytes.
     factor *= data.get("base_bytes", 10**6) / 10**6
     rest = {key: value for key, value in _claimed(data).items() if key != "base_bytes"}
     return Fact(**{**rest, "value": data["value"] * factor, "unit": unit})

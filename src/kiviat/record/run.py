@@ -1,7 +1,7 @@
-"""A run as run.json describes it: its plan, its machine and its launches. See schema/run.schema.json.
+"""A run as described by run.json: plan, machine and launches. See schema/run.schema.json.
 
-The classes are made from JSON that the schema holds for. A fact that is unavailable, or that an older version
-did not write, is None; names that the schema does not know are left out.
+The classes are made from JSON that satisfies the schema. Facts that are unavailable, or that an older version
+did not write, are None; unknown keys are dropped.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """One rank of a launch, as it was observed.
+    """One rank of a launch, as observed.
 
-    `node` numbers groups of ranks that share memory. `cpus` and `sockets` are ranges such as "0,2-3": where
-    the rank may run.
+    `node`: number of a group of ranks that share memory. `cpus` and `sockets`: where the rank may run, as
+    ranges such as "0,2-3".
     """
 
     rank: int
@@ -48,7 +48,7 @@ class Transport:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Requested node of each rank. `differences` says what was observed instead."""
+    """Requested node of each rank. `differences`: how the observed placement differs."""
 
     policy: str
     binding: str | None
@@ -60,8 +60,8 @@ class Placement:
 class Launch:
     """One start of an MPI program; times are ISO 8601 in UTC.
 
-    `repetition` is the plan's, which a relaunch keeps. `toolchain` has paths of compiler and launcher, and
-    how they were chosen. `placement` is None where the launcher decided where ranks run.
+    `repetition` is the plan's; a relaunch has the same. `toolchain` has paths of compiler and launcher, and
+    how they were chosen. `placement` is None if the launcher placed the ranks.
     """
 
     index: int
@@ -89,7 +89,7 @@ class Launch:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Launch:
-        """Return a launch from one of run.json."""
+        """Return a launch from its entry in run.json."""
         placement = data["placement"]
         return _made(
             cls,
@@ -106,7 +106,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """A level of cache: the bytes of one, and how many threads share it."""
+    """A cache level: `bytes` of one cache, and number of hardware threads that share it."""
 
     level: int
     bytes: int
@@ -124,7 +124,7 @@ class Interface:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredWatts:
-    """The power that somebody states for a node or a socket (`per`), in W, where energy cannot be read."""
+    """Power in W that a user declares for a node or a socket (`per`), because energy cannot be measured."""
 
     value: float
     per: str
@@ -141,7 +141,7 @@ class PublishedName:
 
 @dataclass(frozen=True, slots=True)
 class ModelTopology:
-    """The network of a modelled machine, as machine.modelled.networks describes kinds and parameters."""
+    """The network of a modelled machine; kinds and parameters are described in machine.modelled.networks."""
 
     kind: str
     parameters: Mapping[str, list[int]]
@@ -151,8 +151,8 @@ class ModelTopology:
 class Model:
     """The machine file of a simulated run, as far as reports need it.
 
-    `sockets` are those of a node and `cores` those of a socket; `link_bandwidth` is in B/s each way, `hop_s`
-    in s. `uncalibrated` says why no published result fits the network, None where one does.
+    `sockets` are per node and `cores` per socket; `link_bandwidth` is in B/s for each direction, `hop_s` in
+    s. `uncalibrated`: reason why no published result was fitted, None if one was.
     """
 
     name: str
@@ -177,7 +177,7 @@ class Model:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Model:
-        """Return the machine model from the one of run.json."""
+        """Return the machine model from its entry in run.json."""
         return _made(
             cls,
             data,
@@ -188,10 +188,10 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The machine of a run. `sockets`, `cores` and `threads` are those of all that the run could use.
+    """The machine of a run. `sockets`, `cores` and `threads`: all that the run could use.
 
-    `cpu_limit` is the time of how many processors a control group grants, None where nothing limits it;
-    `model` is None where nothing was simulated.
+    `cpu_limit`: processors' worth of time that a control group grants, None without a limit. `model` is None
+    unless the machine was simulated.
     """
 
     name: str
@@ -212,7 +212,7 @@ class Machine:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Machine:
-        """Return the machine from the one of run.json."""
+        """Return the machine from its entry in run.json."""
         watts, model = data.get("declared_watts"), data.get("model")
         return _made(
             cls,
@@ -226,7 +226,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class PlanOfRun:
-    """The plan of a run: `definition` as loaded, command line included; `cases` in one launch cycle."""
+    """The plan of a run: `definition` as loaded, including the command line; `cases` of one repetition."""
 
     name: str
     hash: str
@@ -238,9 +238,9 @@ class PlanOfRun:
 class Run:
     """Contents of run.json; times are ISO 8601 in UTC.
 
-    `plan` is None of an ingested run. `where` has place, placement and binding as the command line asked for
-    them; it and `benchmarks`, by name, are empty in runs of versions that did not keep them. `unverified` is
-    the number of records without a checksum, which only reading the records tells.
+    `plan` is None for an ingested run. `where` has place, placement and binding as requested on the command
+    line; it and `benchmarks` are empty in runs of versions that did not store them. `unverified`: number of
+    records without a checksum, set when the records are read.
     """
 
     schema: str
@@ -260,31 +260,31 @@ class Run:
 
     @property
     def place(self) -> str | None:
-        """The placement of ranks that the command line asked for."""
+        """The placement requested on the command line."""
         asked = self.where.get("place")
         return asked if isinstance(asked, str) else None
 
     @property
     def bind(self) -> str | None:
-        """The binding of ranks to cores that the command line asked for."""
+        """The binding requested on the command line."""
         asked = self.where.get("bind")
         return asked if isinstance(asked, str) else None
 
     @property
     def ranks_per_node(self) -> int | None:
-        """The number of ranks on a node that the command line asked for."""
+        """The number of ranks per node requested on the command line."""
         asked = self.where.get("ppn")
         return asked if isinstance(asked, int) else None
 
     @property
     def mpis(self) -> list[str]:
-        """The MPIs of the launches with their versions, each once."""
+        """The MPIs of the launches with their versions, without duplicates."""
         names = (f"{launch.mpi} {launch.mpi_version or ''}" for launch in self.launches if launch.mpi)
         return list(dict.fromkeys(name.strip() for name in names))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Run:
-        """The run of `data`, which the schema "run" holds for."""
+        """Return the run in `data`, which must satisfy the schema "run"."""
         plan = data["plan"]
         return _made(
             cls,
@@ -297,7 +297,7 @@ class Run:
 
 
 def _made(cls: type[_T], data: Mapping[str, Any], **parts: Any) -> _T:
-    """A `cls` with the values of `data` that are its fields, but for `parts`; lists become tuples."""
+    """Return a `cls` whose fields are taken from `data` and `parts`; lists become tuples."""
     values = {
         name: tuple(value) if isinstance(value := data[name], list) else value
         for name in _names(cls)

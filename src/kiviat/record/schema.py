@@ -1,4 +1,4 @@
-"""Schemas, the versions that this kiviat reads, and the refusal of all others."""
+"""JSON Schemas, the versions that this kiviat reads, and refusal of all others."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ RUN_SCHEMA = "kiviat.run/1"
 
 
 def data_path(name: str) -> Path:
-    """A folder that travels with the package: native, plans, published or schema.
+    """Return a folder of the package's data: native, plans, published or schema.
 
-    An installed package carries them under `kiviat/data`; in a checkout they stand at the root.
+    In an installed package it is in `kiviat/data`, in a checkout at the root.
     """
     package = Path(__file__).resolve().parents[1]
     installed = package / "data" / name
@@ -29,7 +29,7 @@ def data_path(name: str) -> Path:
 
 @cache
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema `name` ("record", "run", "plan" or "published")."""
+    """Return the JSON Schema `name` ("record", "run", "plan" or "published")."""
     loaded: dict[str, Any] = json.loads((data_path("schema") / f"{name}.schema.json").read_text())
     return loaded
 

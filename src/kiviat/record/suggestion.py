@@ -1,4 +1,4 @@
-"""The known name nearest to an unknown one, for messages."""
+"""Finds the known name nearest to an unknown one, for messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like `name`, ignoring case; None if none is similar."""
+    """Return the known name most similar to `name`, ignoring case; None if none is similar."""
     lowered: dict[str, str] = {}
     for other in known:
         lowered.setdefault(other.lower(), other)
@@ -16,6 +16,6 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str) -> str:
-    """The end of a sentence about an unknown name: the nearest known one, or else `otherwise`."""
+    """Return the end of a message about an unknown name: the nearest known name, or else `otherwise`."""
     near = nearest(name, known)
     return f"; did you mean {near!r}?" if near else f"; {otherwise}"

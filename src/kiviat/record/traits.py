@@ -1,7 +1,7 @@
-"""Traits of a benchmark that reports need, from `kiviat-bench --describe`, kept in `run.json`.
+"""Traits of a benchmark that reports need, from `kiviat-bench --describe`; stored in `run.json`.
 
-Runs of earlier versions, and ingested ones, do not say it: `earlier_traits.json` does, for the benchmarks
-that there were then. A benchmark that comes later needs no line there.
+Runs of earlier versions, and ingested ones, lack them; `earlier_traits.json` has the traits of the benchmarks
+of that time. New benchmarks need no entry there.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ _EARLIER = Path(__file__).with_name("earlier_traits.json")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """How the size of a problem is counted.
+    """How a benchmark's problem size is determined.
 
-    `counts` names the number: of a record's numbers, a metric or an axis; "class" is an axis whose values are
-    names, "ranks" says that the problem is nothing but the ranks. Memory grows with that number to the power
-    `power`. `each`: it is the size of one rank's problem, not of all ranks'. `words` say it, with {} for it.
+    `counts` names a number of the record, a metric or an axis; "class" is an axis whose values are names;
+    "ranks" means that the number of ranks alone determines the size. Memory grows with that number to the
+    power `power`. `each`: the size is that of one rank's problem, not of all ranks'. `words`: format of the
+    size, with {} for the number.
     """
 
     counts: str
@@ -35,7 +36,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A figure of the head of the page: `metric` of messages of `bytes`, or of the best case where None."""
+    """A headline figure of the page: `metric` at message size `bytes`, or its best value if that is None."""
 
     title: str
     metric: str
@@ -45,11 +46,11 @@ class Headline:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """Traits of one benchmark; the defaults are those of an undescribed one.
+    """Traits of one benchmark; the defaults are those of a benchmark without description.
 
-    `section` is that of the report, and `place` the benchmark's among those of the section; `tabled` says
-    that a table there has its quantities. `scales` is the metric that speedup is of; `per_rank`: rates are of
-    one rank. `phases` maps names to "computation" or "communication". `defaults` are those of its axes.
+    `section`: section of the report; `place`: order within it; `tabled`: its quantities are listed in a table
+    there. `scales`: metric used for speedup; `per_rank`: rates are per rank. `phases` maps names to
+    "computation" or "communication". `defaults`: default values of its axes.
     """
 
     section: str = ""
@@ -80,19 +81,19 @@ class Traits:
 
     @property
     def communicating(self) -> frozenset[str]:
-        """The phases that send messages or wait for them."""
+        """Names of the phases that communicate or wait."""
         return frozenset(name for name, role in self.phases.items() if role == "communication")
 
 
 class TraitsByName(dict[str, Traits]):
-    """Traits by name of the benchmark; `Traits()` for an undescribed one."""
+    """Traits by name of the benchmark; `Traits()` if there are none."""
 
     def __missing__(self, name: str) -> Traits:
         return Traits()
 
 
 def traits_of(of_runs: Iterable[Mapping[str, Traits]]) -> TraitsByName:
-    """All benchmarks of runs that describe some; where they disagree, a later one of the sequence counts."""
+    """Return the traits of all benchmarks of several runs; later runs take precedence."""
     found = TraitsByName(earlier_traits())
     for described in of_runs:
         found |= described
@@ -101,12 +102,12 @@ def traits_of(of_runs: Iterable[Mapping[str, Traits]]) -> TraitsByName:
 
 @cache
 def earlier_traits() -> TraitsByName:
-    """Those of benchmarks whose runs may not describe them."""
+    """Return traits of the benchmarks of earlier versions, whose runs do not contain them."""
     return TraitsByName({name: Traits.from_json(data) for name, data in earlier().items()})
 
 
 @cache
 def earlier() -> dict[str, Any]:
-    """The same as `run.json` would keep it."""
+    """Return these traits in the form of `run.json`."""
     data: dict[str, Any] = json.loads(_EARLIER.read_text())
     return data

@@ -57,23 +57,23 @@ class Metric:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Metric:
-        """Return a metric from one of a record; its name is a current one."""
+        """Return a metric from its JSON form in a record; its name must be a current one."""
         values = {field.name: data[field.name.rstrip("_")] for field in fields(cls)}
         if values["samples"] is not None:
             values["samples"] = tuple(values["samples"])
         return cls(**values)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the metric as records hold it."""
-        # Not asdict(), which copies each of thousands of samples, on a core that ranks may want.
+        """Return the JSON form of the metric in records."""
+        # asdict() would copy thousands of samples, which takes time from ranks.
         return {field.name.rstrip("_"): getattr(self, field.name) for field in fields(self)}
 
 
 @dataclass(frozen=True)
 class Table:
-    """Values over axes, row-major (the last axis runs fastest); None for missing values.
+    """Values over axes in row-major order (the last axis varies fastest); None for missing values.
 
-    `axes` are (name, values) pairs: the shape of `values` is the numbers of values of the axes.
+    `axes` are (name, values) pairs; their lengths are the shape of `values`.
     """
 
     name: str
@@ -84,12 +84,12 @@ class Table:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Table:
-        """Return a table from one of a record."""
+        """Return a table from its JSON form in a record."""
         axes = tuple((axis["name"], tuple(axis["values"])) for axis in data["axes"])
         return cls(data["name"], data["unit"], data["better"], axes, tuple(data["values"]))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the table as records hold it."""
+        """Return the JSON form of the table in records."""
         axes = [{"name": name, "values": list(values)} for name, values in self.axes]
         return {
             "name": self.name,
@@ -155,7 +155,7 @@ class Record:
         return cls(**values)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as a line of records.jsonl holds it."""
+        """Return the JSON form of the record, a line of records.jsonl."""
         data = {field.name: getattr(self, field.name) for field in fields(self)}
         data["axes"] = dict(self.axes)
         data["notes"] = dict(self.notes)
@@ -165,15 +165,15 @@ class Record:
         return data
 
     def metric(self, name: str) -> Metric | None:
-        """The metric of that name, or None."""
+        """Return the metric of that name, None if there is none."""
         return next((metric for metric in self.metrics if metric.name == name), None)
 
 
-# Never changed, but not frozen either: a run has hundreds of thousands, and frozen ones take four times as
-# long to make.
+# Rows must not be modified. They are not frozen, because a run has hundreds of thousands, and frozen ones
+# take four times as long to create.
 @dataclass(slots=True)
 class Row:
-    """One metric of one record without its samples: what the analysis reads.
+    """One metric of one record without its samples, as the analysis reads it.
 
     A record without metrics (skipped or failed) gives one row whose `metric` is None.
     """

@@ -1,4 +1,4 @@
-"""Quantities in words: SI values with three significant digits, message sizes in binary multiples."""
+"""Formats quantities: SI values with three significant digits, message sizes in binary multiples."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ UNAVAILABLE = "unavailable"
 _PREFIXES = {-3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G", 4: "T", 5: "P", 6: "E"}
 _RATES = dict.fromkeys(("B/s", "1/s", "flop/s", "op/s"), (0, 6))
 _SCALED = {**_RATES, "s": (-3, 0), "J": (-2, 6), "W": (-2, 6)}
-_PLAIN = 1e-4  # what is smaller has an exponent
+_PLAIN = 1e-4  # smaller values have an exponent
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def format_value(value: float | None, unit: str) -> str:
-    """`value`, given in `unit` (one of the record schema's), as "1.23 µs", "12.3 GB/s", "45.6 %".
+    """Return `value`, in `unit` (one of the record schema's), as "1.23 µs", "12.3 GB/s" or "45.6 %".
 
     Prefixes are decimal (MB = 10^6 B), those of amounts of memory (B) binary. Units without prefixes (%, 1,
-    unknown ones) keep the value as it is. A value that is None or not finite is "unavailable", never 0.
+    unknown ones) keep the value unchanged. None and values that are not finite are "unavailable", never 0.
     """
     if value is None or not math.isfinite(value):
         return UNAVAILABLE
@@ -26,7 +26,7 @@ def format_value(value: float | None, unit: str) -> str:
     lowest, highest = _SCALED.get(unit, (0, 0))
     power = 0
     if value:
-        # Rounded first: 999.6 ns is 1.00 µs, not 1000 ns.
+        # Rounds first, so that 999.6 ns is 1.00 µs, not 1000 ns.
         rounded = abs(float(f"{value:.2e}"))
         power = min(max(math.floor(math.log10(rounded) / 3 + 1e-9), lowest), highest)
     number = three_digits(value / 1000.0**power)
@@ -44,12 +44,12 @@ def format_range(low: float, high: float, unit: str) -> str:
 
 
 def format_part(part: float | None) -> str:
-    """A part of a whole, 0 … 1: "12.3 %"."""
+    """Return a fraction, 0 … 1, as "12.3 %"."""
     return UNAVAILABLE if part is None or math.isnan(part) else f"{100 * part:.1f} %"
 
 
 def format_bytes(count: int | None) -> str:
-    """A message size: "8 B", "64 KiB", "1.91 MiB" (binary multiples, three significant digits)."""
+    """Return a message size as "8 B", "64 KiB" or "1.91 MiB": binary multiples, three significant digits."""
     if count is None:
         return UNAVAILABLE
     value, power = float(count), 0
@@ -70,7 +70,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def three_digits(value: float) -> str:
-    """Three significant digits: 1.23, 12.3, 123, 1230; 1.23e-7 where zeros would be many; 0 is "0"."""
+    """Return three significant digits: 1.23, 12.3, 123, 1230; 1.23e-7 for small numbers; "0" for 0."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     rounded = float(f"{value:.2e}")

@@ -1,9 +1,9 @@
-"""Validation against our JSON Schemas: the first place at which a value violates its schema.
+"""Validation against kiviat's JSON Schemas: finds the first place at which a value violates its schema.
 
-Whatever comes from a file is held against its schema before anything reads it. What is read afterwards has
-the keys, types and words that the schema promises, texts that can be printed, and numbers of 64 bits.
-Of JSON Schema this knows the words that our schemas use, but for `if`: whether a record has its checksum is
-said by those who verify it. The tests hold it against a complete implementation.
+All data from files is validated before it is used. Validated data has the keys, types and words of the
+schema, printable texts, and 64-bit numbers. The keywords of JSON Schema that kiviat's schemas use are
+supported, except `if`: whether a record needs a checksum is decided where checksums are verified. Tests
+compare this with a complete implementation.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _WORDS = {*("type", "const", "enum", "anyOf", "$ref", "description", "items", "p
     *("additionalProperties", "if", "then", "title", "$schema", "$id", "$defs", *_LIMITS)
 }
 _LARGEST, _LARGEST_WHOLE = 1.7976931348623157e308, 2**63 - 1
-_DEEPEST = 32  # of what no schema describes, such as a plan's definition
+_DEEPEST = 32  # limit on the nesting of values without schema, such as a plan's definition
 _NO_TEXT = re.compile("[\ud800-\udfff]")
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*")
 
@@ -57,9 +57,9 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def first_wrong(value: Any, name: str, definition: str | None = None) -> str | None:
-    """The first place in `value` that is not as the schema `name`, or a definition in it, has it.
+    """Return the first place in `value` that violates the schema `name`, or a definition in it.
 
-    "launches[0].ranks[3].host is 7, where a text was expected"; None where all is right.
+    Example: "launches[0].ranks[3].host is 7, where a text was expected". None if the value is valid.
     """
     if (wrong := _check(name, definition)(value)) is None:
         return None
@@ -106,7 +106,7 @@ def _compiled(part: Part, whole: Part) -> Check:
 
 
 def _of_either(part: Part, whole: Part) -> Check:
-    """Ours differ in their types."""
+    """Return the check for alternatives, which in kiviat's schemas differ in their types."""
     by_type = {kind: _compiled(one, whole) for one in part["anyOf"] for kind in _types(one)}
     expected = " or ".join(map(_expected, part["anyOf"]))
 
@@ -142,7 +142,7 @@ def _of_list(part: Part, whole: Part) -> Check:
     items = part.get("items", {})
     inner = _compiled(items, whole) if items else _free
     numbers = set() if items.keys() - {"type", "description"} else set(_types(items))
-    # A table may have a million numbers, which need no further check.
+    # A table may have a million numbers; they need no further check.
     quick = bool(numbers) and numbers <= {int, float, type(None)}
 
     def check(value: list[Any]) -> Wrong:
@@ -217,7 +217,7 @@ def _expected(part: Part) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value in few words, in characters that any terminal prints."""
+    """Return a value as short, printable text."""
     if isinstance(value, dict | list):
         return _TYPES["object" if isinstance(value, dict) else "array"][1]
     if isinstance(value, bool) or value is None:

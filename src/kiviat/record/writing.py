@@ -1,4 +1,4 @@
-"""Files that are written whole: readers see the old file or the new one, never a part."""
+"""Writes files atomically: readers see the old or the new file, never a part."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from typing import BinaryIO
 
 from kiviat.record.errors import InputError
 
-_MOST_LINKS = 40  # one after the other, as in Linux
+_MOST_LINKS = 40  # in a chain, as in Linux
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` at the end, with its mode, where no exception comes before that.
+    """Yield a file that replaces `path` at the end, keeping its mode, unless an exception occurs.
 
-    The file that a symbolic link points to is replaced, not the link. What is no regular file, such as a
-    device or a pipe, is not replaced: what was written is copied to it at the end. OSError where it cannot.
+    If `path` is a symbolic link, its target is replaced. Devices and pipes are not replaced; the content is
+    copied to them at the end. Raise OSError if that fails.
     """
     target = _target(path)
     if isinstance(target, int) or _is_special(target):
-        from tempfile import TemporaryFile  # takes as long as all else that `kiviat --help` imports
+        from tempfile import (
+            TemporaryFile,
+        )  # imported here, because it takes as long as all other imports of `kiviat --help`
 
         with TemporaryFile() as file:
             yield file
@@ -48,9 +50,10 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_whole(text: str, path: Path, what: str) -> None:
-    r"""Replace `path` by a file of this text, in UTF-8. Raise InputError if that fails.
+    r"""Replace `path` by a file with this text, in UTF-8. Raise InputError if that fails.
 
-    Text that cannot be encoded, as parts of file names that are not UTF-8, is written as \udc80 and the like.
+    Characters that cannot be encoded, as in file names that are not UTF-8, are written as escapes such as
+    \udc80.
     """
     with refusing(path, what), replacing(path) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
@@ -58,11 +61,11 @@ def write_whole(text: str, path: Path, what: str) -> None:
 
 @contextmanager
 def refusing(path: Path, what: str) -> Iterator[None]:
-    """Says in one line why `path` cannot be written."""
+    """Context that turns errors of writing `path` into an InputError of one line."""
     try:
         yield
     except BrokenPipeError:
-        raise  # the reader has ended: the name is not at fault
+        raise  # the reader has closed the pipe; not an error of the path
     except OSError as error:
         raise InputError(
             f"the {what} cannot be written to {path}: {error.strerror}; name another file"
@@ -76,7 +79,7 @@ def is_replaced(path: Path) -> bool:
 
 
 def sync_directory(path: Path) -> None:
-    """Makes names in the folder last; not every file system can."""
+    """Sync the folder, so that new names in it survive a crash; not all file systems support this."""
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(OSError):
@@ -110,7 +113,7 @@ def _is_special(target: Path) -> bool:
 def _write_through(file: BinaryIO, target: Path | int) -> None:
     from shutil import copyfileobj
 
-    sys.stdout.flush()  # what was printed before comes first
+    sys.stdout.flush()  # so that earlier output comes first
     handle = os.dup(target) if isinstance(target, int) else os.open(target, os.O_WRONLY | os.O_NOCTTY)
     with os.fdopen(handle, "wb") as through:
         copyfileobj(file, through)
@@ -124,6 +127,6 @@ def _keep_owner_and_mode(target: Path, handle: int) -> None:
         return
     if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
-    with suppress(OSError):  # root alone may give files away
+    with suppress(OSError):  # only root may change a file's owner
         os.fchown(handle, old.st_uid, old.st_gid)
     os.fchmod(handle, stat.S_IMODE(old.st_mode))

@@ -1,4 +1,4 @@
-"""Appends, resumes, indexes, queries and exports the records of runs."""
+"""Writes, resumes, indexes, queries and exports the records of runs."""
 
 from kiviat.store.directory import RunDirectory
 from kiviat.store.files import read_run

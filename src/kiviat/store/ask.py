@@ -1,4 +1,4 @@
-"""Queries of users in SQL."""
+"""SQL queries of users."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from kiviat.record import InputError
 from kiviat.store.duck import interruptible, rows_of
 from kiviat.store.query import connect
 
-# Statements that have rows to show: MULTI is a PIVOT, which first makes a type.
+# Types of statements that return rows; MULTI is a PIVOT, which first creates a type.
 _ASKING = ("SELECT", "EXPLAIN", "MULTI")
 _HARMLESS = (*_ASKING, "CREATE")
-# Python needs a library of time zones for these.
+# Python needs a library of time zones for columns of these types.
 _ZONED = "WITH TIME ZONE"
 
 
 def ask(runs: Sequence[Path], query: str, unsafe: bool = False) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Names of columns, each once, and rows. Times with a zone are text.
+    """Return the names of the query's columns, made unique, and its rows. Times with a zone are text.
 
-    A query reads the tables of these runs and nothing else, unless it is `unsafe`.
+    The query can read the tables of these runs only, unless it is `unsafe`.
     """
     statements = _statements(query, unsafe)
     with connect(runs, None if unsafe else query) as connection:

@@ -1,8 +1,8 @@
-"""Validation of records against their schema: DuckDB finds violations quickly, Python locates them.
+"""Validates records against their schema: DuckDB finds violations quickly, Python locates them.
 
-Python takes too long over a hundred thousand records. So DuckDB tells of what kinds of values they are made,
-and which break a condition of the schema; only where something may be wrong is each line held against the
-schema itself.
+Python takes too long for a hundred thousand records. So DuckDB determines which types of values the records
+contain, and which values break a condition of the schema. Only if something may be wrong is each line
+validated against the schema itself.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ _KINDS: Mapping[str, tuple[str, ...]] = {
 def is_suspect(connection: duckdb.DuckDBPyConnection, lines: str, records: str) -> bool:
     """True if a record may violate its schema; False is certain, except for the contents of tables.
 
-    `lines` has one column of whole lines, `records` their values in columns but for samples and tables.
+    `lines` is a relation with a column of whole lines, `records` one with their values in columns, without
+    samples and tables.
     """
     whole = schema("record")
     made = connection.execute(f"SELECT DISTINCT json_structure(json) FROM {lines}").fetchall()
@@ -61,10 +62,10 @@ def _allows(part: Mapping[str, Any], made: Any, whole: Mapping[str, Any]) -> boo
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if made == "NULL":
         return "null" in kinds or None in part.get("enum", ())
-    if isinstance(made, list):  # an empty one is made of "NULL"
+    if isinstance(made, list):  # the element type of an empty one is "NULL"
         return "array" in kinds and all(one == "NULL" or _allows(part["items"], one, whole) for one in made)
     if not isinstance(made, dict):
-        # An empty object, or values of several kinds.
+        # An empty object, or values of several types.
         empty = made == "JSON" and "object" in kinds and not part.get("required")
         return empty or not {*kinds}.isdisjoint(_KINDS.get(made, ()))
     known, others = part.get("properties", {}), part.get("additionalProperties")
@@ -77,7 +78,7 @@ def _allows(part: Mapping[str, Any], made: Any, whole: Mapping[str, Any]) -> boo
 
 
 def _breaks(part: Mapping[str, Any], of: str = "") -> str:
-    """The SQL condition that is true of tables that are not as the schema says in values or null."""
+    """Return an SQL condition that is true for values that violate the schema, apart from their types."""
     conditions = []
     for key, one in part["properties"].items():
         name, kinds = f'{of}"{key}"', one.get("type", "string")
@@ -96,7 +97,7 @@ def _breaks(part: Mapping[str, Any], of: str = "") -> str:
     return " OR ".join(conditions)
 
 
-# Beginning of a line without checksum. DuckDB checks its content, a hundred times faster.
+# Beginning of lines without checksum. DuckDB validates their content a hundred times faster than Python.
 _OLDER = f'{{"schema":"{UNSEALED_RECORD_SCHEMA}"'.encode()
 
 
@@ -122,7 +123,7 @@ def refuse_damaged_line(line: bytes, name: Path, number: int) -> None:
 
 
 def refuse_bad_line(line: bytes, name: Path, number: int) -> None:
-    """Raise InputError with the reason, if a line is no record as the schema says."""
+    """Raise InputError, with the reason, if a line is not a valid record."""
     if reason := _reason(line):
         raise InputError(f"{name} line {number}: {reason}")
 

@@ -1,7 +1,7 @@
-"""DuckDB's columns for our files, generated from the JSON Schemas.
+"""DuckDB columns for kiviat's files, generated from the JSON Schemas.
 
-DuckDB's own inference looks at the first rows and corrupts what comes later without a word: a late
-fraction becomes an integer, a late key is lost. So nothing is ever inferred.
+DuckDB's inference examines the first rows only and then corrupts later ones without an error: a fraction
+becomes an integer, a new key is lost. So types are never inferred.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SCALARS = {"string": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "boole
 
 @cache
 def columns(name: str, without: Collection[str] = frozenset()) -> dict[str, str]:
-    """Column name to DuckDB type for the schema `name`, leaving out properties in `without`."""
+    """Return DuckDB types by column name for the schema `name`, without the properties in `without`."""
     whole = schema(name)
     return {
         key: _type(part, whole, without) for key, part in whole["properties"].items() if key not in without
@@ -25,7 +25,7 @@ def columns(name: str, without: Collection[str] = frozenset()) -> dict[str, str]
 
 
 def sql_columns(types: Mapping[str, str]) -> str:
-    """The `columns` argument of read_json."""
+    """Return the `columns` argument of read_json."""
     return "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in types.items()) + "}"
 
 

@@ -26,18 +26,18 @@ _LOST = "its records are lost, and the run ends here: start a new one"
 
 
 class RunDirectory:
-    """Leaving its `with` block without `finish` marks the run as interrupted."""
+    """A run being written. Leaving its `with` block without `finish` marks it as interrupted."""
 
     def __init__(
         self, path: Path, document: dict[str, Any], done: frozenset[tuple[int, str]], writer: Writer
     ) -> None:
         self.path = path
         self._writer = writer
-        self._document = document  # of run.json, which keeps what other versions wrote there
+        self._document = document  # content of run.json, including keys of other versions
         self.done = done
         self._records = os.open(path / RECORDS_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        # The folder itself, wherever it is moved.
+        # Path of the open folder, valid even if it is moved.
         self._held = Path(f"/proc/self/fd/{self._folder}")
 
     @classmethod
@@ -53,7 +53,7 @@ class RunDirectory:
         where: Mapping[str, Any] | None = None,
         benchmarks: Mapping[str, Any] | None = None,
     ) -> RunDirectory:
-        """A new run below `home`; its identifier is the time and `name`."""
+        """Create a run below `home` and return it; its identifier consists of the time and `name`."""
         now = datetime.now(UTC)
         path = _new_directory(home, f"{now:%Y%m%d-%H%M%S}-{plain_name(name)}")
         document: dict[str, Any] = {
@@ -81,9 +81,9 @@ class RunDirectory:
 
     @classmethod
     def reopen(cls, path: Path, plan_hash: str, job: str = "") -> RunDirectory:
-        """An interrupted run, to be continued with the same plan, in a scheduler's `job` if in any.
+        """Reopen an interrupted run with the same plan, in a scheduler's `job` if any.
 
-        Drops a torn final line.
+        Drops an incomplete final line.
         """
         _resumable(path, plan_hash)
         try:
@@ -91,7 +91,9 @@ class RunDirectory:
         except OSError as error:
             raise InputError(f"{path} cannot be written: {error.strerror}; no run goes on there") from None
         try:
-            document = _resumable(path, plan_hash)  # again: another writer may have finished meanwhile
+            document = _resumable(
+                path, plan_hash
+            )  # read again, because another writer may have finished it meanwhile
             records = path / RECORDS_FILE
             if torn := torn_tail(records):
                 os.truncate(records, torn.start)
@@ -117,11 +119,11 @@ class RunDirectory:
 
     @property
     def run(self) -> Run:
-        """The run as it is written by now."""
+        """The run as written so far."""
         return Run.from_json(self._document)
 
     def append(self, record: Record) -> None:
-        """Writes and syncs one record. Where that fails, the file ends with the record before."""
+        """Write and sync one record. If that fails, the file ends with the previous record."""
         line = seal(record.to_json())
         size = os.fstat(self._records).st_size
         try:
@@ -134,7 +136,7 @@ class RunDirectory:
         self._refuse_vanished()
 
     def set_launch(self, launch: Mapping[str, Any]) -> None:
-        """Adds the launch, or replaces what was known about the one of that index."""
+        """Add a launch, or replace the launch of the same index."""
         launches = self._document["launches"]
         launches[launch["index"] : launch["index"] + 1] = [dict(launch)]
         self._refuse_vanished()
@@ -157,7 +159,7 @@ class RunDirectory:
         os.close(self._folder)
 
     def _refuse_vanished(self) -> None:
-        """Raises InputError where what is written is no longer what others find at `path`."""
+        """Raise InputError if the file being written is no longer the one at `path`."""
         now = str(self._held.readlink())
         if not _is_at(self._folder, self.path):
             if not now.endswith(" (deleted)"):
@@ -182,7 +184,7 @@ class RunDirectory:
                 with suppress(OSError):
                     self._finish("interrupted")
                 if isinstance(error, Exception):
-                    self._refuse_vanished()  # then that is the reason, however the error shows it
+                    self._refuse_vanished()  # reports this reason, whatever the error is
         finally:
             self.close()
 
@@ -212,7 +214,7 @@ def _no_run(home: Path, error: OSError) -> InputError:
 
 
 def refuse_complete(run: Run) -> None:
-    """InputError where a run that is to go on is complete."""
+    """Raise InputError if the run is complete and cannot be continued."""
     if run.state == "complete":
         raise InputError(f"run {run.id} is complete; there is nothing to resume")
 
@@ -243,7 +245,7 @@ def _is_at(handle: int, path: Path) -> bool:
 
 
 def _done(records: Path, run: Run) -> frozenset[tuple[int, str]]:
-    """The (repetition, case) that have a record."""
+    """Return the (repetition, case) pairs that have a record."""
     repetition = {launch.index: launch.repetition for launch in run.launches}
     done = set()
     if records.exists():

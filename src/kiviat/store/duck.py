@@ -1,4 +1,4 @@
-"""Keeps DuckDB from reading names as patterns and from computing on after an interrupt."""
+"""Keeps DuckDB from interpreting file names as patterns and from continuing after an interrupt."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _ROWS = 10_000
 
 @contextmanager
 def plain_names(files: Sequence[Path]) -> Iterator[list[str]]:
-    """Yield names of these files for SQL that match no other file and need no quoting.
+    """Yield names of files for SQL that match no other file and need no quoting.
 
-    DuckDB reads even quoted names as patterns and refuses names that are not UTF-8: it gets links.
+    DuckDB interprets even quoted names as patterns and refuses names that are not UTF-8, so it gets symbolic
+    links.
     """
     with plain_folder() as (folder, name):
         for number, file in enumerate(files):
@@ -31,7 +32,7 @@ def plain_names(files: Sequence[Path]) -> Iterator[list[str]]:
 
 @contextmanager
 def plain_folder() -> Iterator[tuple[Path, str]]:
-    """A temporary folder, and a plain name of it, whatever folders it is in: that of its descriptor."""
+    """Yield a temporary folder and a name of it without special characters, by its descriptor."""
     with TemporaryDirectory(prefix="kiviat-") as folder:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -41,7 +42,7 @@ def plain_folder() -> Iterator[tuple[Path, str]]:
 
 
 def rows_of(result: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
-    """All rows. Between parts of them other threads have their turn."""
+    """Return all rows. Fetches them in parts, so that other threads can run in between."""
     rows: list[tuple[Any, ...]] = []
     while part := result.fetchmany(_ROWS):
         rows += part
@@ -65,8 +66,8 @@ def interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], _T])
         thread.start()
         return outcome.result()
     except BaseException:
-        given_up.set()  # a thread that is not alive yet does nothing
+        given_up.set()  # has no effect if the thread has not started yet
         while thread.is_alive():
-            connection.interrupt()  # once more: before a query has begun it does nothing
+            connection.interrupt()  # again, because it has no effect before a query has begun
             thread.join(0.01)
         raise

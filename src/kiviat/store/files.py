@@ -1,4 +1,4 @@
-"""The two files of a run: reading run.json, replacing it as a whole."""
+"""Reads and replaces run.json."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RECORDS_FILE = "records.jsonl"
 
 
 def read_run(path: Path) -> Run:
-    """The run in the directory `path`; one whose writer died is interrupted.
+    """Return the run in the folder `path`; a run whose writer died is interrupted.
 
     Raise InputError if it is missing or violates its schema.
     """
@@ -29,7 +29,7 @@ def read_run(path: Path) -> Run:
 
 
 def read_run_json(path: Path) -> dict[str, Any]:
-    """Return run.json of the directory `path` as `read_run` does, but with keys unknown to the schema."""
+    """Return the content of run.json in the folder `path`, including keys unknown to the schema."""
     file = path / RUN_FILE
     try:
         run = parse_json(read_text(file))
@@ -55,7 +55,7 @@ def read_run_json(path: Path) -> dict[str, Any]:
 
 
 def replace_run(path: Path, run: Mapping[str, Any]) -> None:
-    """Writes run.json so that readers see the old one or the new one, never a part."""
+    """Write run.json so that readers see either the old or the new one, never a part."""
     new = path / f"{RUN_FILE}.new"
     try:
         with new.open("w", encoding="utf-8") as stream:

@@ -1,17 +1,16 @@
-"""One writer per run, without file locks: NFS and Lustre do not all have them.
+"""One writer per run, without file locks, which not every NFS or Lustre has.
 
-The folder `writer` holds one empty file. Its name describes the writer: host, process and the process's
-start, by which a dead writer is told from a living one, and a number that no other lock has.
+The folder `writer` contains one empty file. Its name describes the writer: host, process, and the process's
+start, which distinguishes dead writers from living ones, and a number that no other lock has.
 
-- A lock appears whole: a folder that already holds the file is renamed to `writer`. The renaming succeeds
-  only while `writer` is missing or empty, so of any number of processes one succeeds.
-- A lock disappears when the file of that very name is removed: by its writer, or by a process that found the
-  writer dead. A process that acts late, on a lock that has been replaced meanwhile, removes nothing, since
-  the new lock has another name.
-- An empty `writer` is no lock. Any process may remove or replace it at any time.
+- A lock appears whole: a folder that already contains the file is renamed to `writer`. Renaming succeeds only
+while `writer` is missing or empty, so exactly one of several processes succeeds. - A lock is released by
+removing the file of exactly that name: by its writer, or by a process that found the writer dead. A process
+that does this late, after the lock has been replaced, removes nothing, because the new lock has another name.
+- An empty `writer` is not a lock. Any process may remove or replace it at any time.
 
-So every step is safe whatever happened since the step before, and a process that dies between two steps
-leaves nothing that keeps others out.
+So every step is safe whatever happened since the previous one, and a process that dies between two steps
+leaves nothing that locks others out.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ _MOST_TRIES = 100
 class Writer:
     """A process that writes a run.
 
-    `ns` is the namespace of process numbers in which `pid` counts, `start` the process's start in clock ticks
-    since boot, `job` the scheduler's job in which the process runs, or "".
+    `ns`: namespace of process numbers to which `pid` belongs; `start`: the process's start in clock ticks
+    since boot; `job`: the scheduler's job in which the process runs, or "".
     """
 
     host: str
@@ -52,13 +51,13 @@ class Writer:
 
     @classmethod
     def parse(cls, name: str) -> Writer:
-        """ValueError or TypeError: the name is not one of ours."""
+        """Parse the name of a lock's file. Raise ValueError or TypeError for other names."""
         values = {key: unquote(value) for key, _, value in (part.partition("=") for part in name.split(","))}
         return cls(pid=int(values.pop("pid", "")), **values)
 
     @property
     def name(self) -> str:
-        """Name of the lock's file, which holds all of it."""
+        """Name of the lock's file, which contains all fields."""
         return ",".join(f"{key}={quote(str(value), safe='')}" for key, value in asdict(self).items())
 
     @property
@@ -73,7 +72,10 @@ class Writer:
 
 
 def lock(path: Path, job: str = "") -> Writer:
-    """Makes this process the writer of the run, and returns what `unlock` needs; or raises InputError."""
+    """Make this process the writer of the run and return its lock, for `unlock`.
+
+    Raise InputError if another process writes the run.
+    """
     refuse_living(path)
     pid = os.getpid()
     this = Writer(socket.gethostname(), _namespace(), pid, str(_start(pid)), job, secrets.token_hex(4))
@@ -93,18 +95,18 @@ def lock(path: Path, job: str = "") -> Writer:
 
 
 def unlock(path: Path, writer: Writer) -> None:
-    """Removes the lock of this writer, and no other."""
+    """Remove the lock of this writer only."""
     if writer.id:
         _remove(path / WRITER, writer.name)
     else:
-        with suppress(FileNotFoundError, IsADirectoryError, PermissionError):  # what is a folder stays
+        with suppress(FileNotFoundError, IsADirectoryError, PermissionError):  # a folder of that name is kept
             (path / WRITER).unlink()
 
 
 def forget_writer(path: Path, job: str) -> None:
-    """For callers that know `job` to be over: removes the lock of its writer, wherever that process ran.
+    """Remove the lock of the writer in `job`, wherever it ran; the caller must know that the job has ended.
 
-    The lock of any other writer stays, and so does that of a process which is seen to live.
+    Keeps the locks of other writers, and of a process that is seen to live.
     """
     for writer in _writers(path):
         if writer.gone or (job and writer.job == job and not writer.here):
@@ -112,7 +114,7 @@ def forget_writer(path: Path, job: str) -> None:
 
 
 def writing_jobs(path: Path) -> list[str]:
-    """The schedulers' jobs whose processes write the run, or did when they were cut off."""
+    """Return the scheduler jobs whose processes write the run, or did so until they were cut off."""
     return [writer.job for writer in _writers(path) if writer.job]
 
 
@@ -126,7 +128,7 @@ def has_living_writer(path: Path) -> bool:
 
 
 def refuse_living(path: Path) -> list[Writer]:
-    """Raises InputError where a process writes the run or may do so; returns the writers that are dead."""
+    """Raise InputError if a process writes the run or may do so; return the dead writers."""
     writers = _writers(path)
     for writer in writers:
         if not writer.here:
@@ -144,7 +146,7 @@ def _in_job(writer: Writer) -> str:
 
 
 def _writers(path: Path) -> list[Writer]:
-    """At most one, in fact."""
+    """Return the writers that have a lock; normally at most one."""
     try:
         return [_of_name(path, file.name) for file in (path / WRITER).iterdir()]
     except FileNotFoundError:
@@ -164,7 +166,7 @@ def _of_name(path: Path, name: str) -> Writer:
 
 
 def _of_older_version(file: Path) -> Writer:
-    """Earlier versions wrote a file `writer`, which a process that died could leave empty."""
+    """Return the writer in an earlier version's file `writer`, which a dying process could leave empty."""
     try:
         said = parse_json(read_text(file))
         host, pid, start = str(said["host"]), int(said["pid"]), str(said["start"])
@@ -179,7 +181,9 @@ def _enter(aside: Path, folder: Path, name: str) -> bool:
     try:
         aside.rename(folder)
     except OSError as error:
-        if (folder / name).exists():  # NFS asks again when an answer was lost, and hears an error then
+        if (
+            folder / name
+        ).exists():  # NFS repeats a request if the answer was lost, and then reports an error
             return True
         if error.errno in _OCCUPIED:
             return False
@@ -188,7 +192,7 @@ def _enter(aside: Path, folder: Path, name: str) -> bool:
 
 
 def _sweep(path: Path) -> None:
-    """Removes what processes that died in `lock` have left."""
+    """Remove what processes that died in `lock` have left."""
     for aside in path.glob(f"{_ASIDE}*"):
         with suppress(ValueError, TypeError):
             if (writer := Writer.parse(aside.name.removeprefix(_ASIDE))).gone:
@@ -222,7 +226,7 @@ def _lives(pid: int, start: str) -> bool:
 
 
 def _start(pid: int) -> str | None:
-    """When the process started, in clock ticks since boot; None if it is gone."""
+    """Return when the process started, in clock ticks since boot; None if it is gone."""
     try:
         state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""The folder of runs, and how users name them."""
+"""The folder of runs, and the names of runs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,18 @@ def runs_home() -> Path:
 
 
 def list_runs(home: Path | None = None) -> list[Path]:
-    """All runs below `home`, oldest first. Those that cannot be read are named on stderr and left out."""
+    """Return all runs below `home`, oldest first.
+
+    Unreadable ones are reported on stderr and omitted.
+    """
     return [path for path, _ in each_run(lambda run: None, home)]
 
 
 def each_run(take: Callable[[Run], _T], home: Path | None = None) -> list[tuple[Path, _T]]:
-    """As `list_runs`, with what `take` makes of each run.json, which is read once and not kept."""
+    """Return the paths of `list_runs` with `take(run)` of each.
+
+    Each run.json is read once and not kept in memory.
+    """
     home = home or runs_home()
     try:
         folders = sorted(home.iterdir())
@@ -42,7 +48,7 @@ def each_run(take: Callable[[Run], _T], home: Path | None = None) -> list[tuple[
 
 
 def _readable(path: Path) -> Run | None:
-    """The run.json of a run. None for other folders, and for runs that cannot be read: stderr names those."""
+    """Return a run; None for folders without a run, and for unreadable runs, which are reported on stderr."""
     try:
         (path / RUN_FILE).lstat()
         return read_run(path)
@@ -58,7 +64,7 @@ def _readable(path: Path) -> Run | None:
 
 
 def find_run(name: str, home: Path | None = None) -> Path:
-    """The run called `name`: an identifier or the unique beginning of one, a path, or "last"."""
+    """Return the path of the run called `name`: an identifier or unique prefix, a path, or "last"."""
     home = home or runs_home()
     if (Path(name) / RUN_FILE).is_file():
         return Path(name)
@@ -85,5 +91,5 @@ def find_run(name: str, home: Path | None = None) -> Path:
 
 
 def call_run(path: Path) -> str:
-    """Return what a user types for the run: its name, or its path outside the folder of runs."""
+    """Return the name by which a user can refer to the run: its path if it is outside the folder of runs."""
     return path.name if path.parent == runs_home() else str(path)

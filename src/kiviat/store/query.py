@@ -1,4 +1,4 @@
-"""SQL over the files of runs. Nothing is copied or indexed: DuckDB reads the files themselves."""
+"""SQL over the files of runs. DuckDB reads the files directly; nothing is copied or indexed."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _RUN_COLUMNS = """
 
 @contextmanager
 def connect(runs: Sequence[Path], closed_for: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with the tables runs, launches, records, metrics, tables and samples of these runs.
+    """Yield a connection with the tables runs, launches, records, metrics, tables and samples of these runs.
 
-    Where there is a query in `closed_for`, what that needs is in memory, and no file can be read or written,
-    no extension loaded and no setting changed any more.
+    If `closed_for` is given, the data that this query needs is loaded into memory; then no file can be read
+    or written, no extension loaded and no setting changed.
     """
     if not runs:
         raise InputError("there are no runs to query; `kiviat run` makes one")
@@ -73,7 +73,7 @@ def connect(runs: Sequence[Path], closed_for: str | None = None) -> Iterator[duc
 
 
 def export(connection: duckdb.DuckDBPyConnection, select: str, target: BinaryIO, form: Format) -> None:
-    """Writes the result of a query."""
+    """Write the result of a query to `target`."""
     name = f"/dev/fd/{target.fileno()}"
     copy = f"COPY ({select}) TO '{name}' ({_COPY[form]}, USE_TMP_FILE false)"
     try:
@@ -88,7 +88,7 @@ def add_table(
     types: Mapping[str, str],
     rows: Iterable[Mapping[str, Any]],
 ) -> None:
-    """A table of `rows`. By way of a file, since inserting row by row takes a millisecond each."""
+    """Create a table of `rows`. Uses a file, because inserting row by row takes a millisecond each."""
     with TemporaryDirectory(prefix="kiviat-") as folder:
         file = Path(folder) / "rows"
         with file.open("w", encoding="utf-8") as lines:
@@ -99,7 +99,7 @@ def add_table(
 
 @dataclass(frozen=True)
 class _Sources:
-    """Sources behind FROM: runs, records without samples, records with them."""
+    """SQL expressions for FROM: runs, records without samples, records with samples."""
 
     runs: str
     records: str
@@ -112,9 +112,9 @@ def _sources(runs: Sequence[str], records: Sequence[str]) -> _Sources:
 
 
 def _close(connection: duckdb.DuckDBPyConnection, sources: _Sources, query: str) -> _Sources:
-    """Copy what the query needs into memory, then deny DuckDB access to files.
+    """Load the data that the query needs into memory, then deny DuckDB access to files.
 
-    With access to the files it could write as well, since a table expression may be a COPY.
+    With access to files a query could also write them, because a table expression may be a COPY.
     """
     kept = {"runs": sources.runs, "records": sources.records}
     if "samples" in query.lower():

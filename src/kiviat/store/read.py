@@ -27,12 +27,12 @@ from kiviat.store.files import RECORDS_FILE, read_run
 from kiviat.store.names import call_run
 from kiviat.store.tail import TornTail, torn_tail
 
-# A record of a million samples per metric is about 80 MB.
+# A record with a million samples per metric has about 80 MB.
 LARGEST_LINE_BYTES = 1 << 27
 
 
 def load(path: Path) -> tuple[Run, list[Row], list[str]]:
-    """The run, its rows in the order written, and warnings for the reader."""
+    """Return the run, its rows in the order written, and warnings for the user."""
     run = read_run(path)
     warnings = []
     if run.state == "interrupted":
@@ -58,7 +58,7 @@ def load(path: Path) -> tuple[Run, list[Row], list[str]]:
 
 @contextmanager
 def whole_lines(records: Path, torn: TornTail | None) -> Iterator[Path | None]:
-    """A file with the whole lines of `records`: itself, or a copy without its torn end."""
+    """Yield a file with the complete lines of `records`: itself, or a copy without its incomplete end."""
     if not records.exists() or (torn and not torn.start):
         yield None
     elif torn is None:
@@ -73,9 +73,9 @@ def whole_lines(records: Path, torn: TornTail | None) -> Iterator[Path | None]:
 
 
 def read_json(types: Mapping[str, str], *names: str, form: str = "newline_delimited") -> str:
-    """Return SQL for DuckDB's table function that reads files of JSON objects.
+    """Return an SQL table function that reads files of JSON objects.
 
-    There is one object per line unless `form` says otherwise. `names` need no quoting.
+    They have one object per line unless `form` is given. `names` must not need quoting.
     """
     files = ", ".join(f"'{name}'" for name in names)
     return (
@@ -85,7 +85,7 @@ def read_json(types: Mapping[str, str], *names: str, form: str = "newline_delimi
 
 
 def read_lines(*names: str) -> str:
-    """The table function that reads files of one JSON object a line as `json`, whatever is in them."""
+    """Return an SQL table function that reads the lines of files as a column `json`, whatever they contain."""
     files = ", ".join(f"'{name}'" for name in names)
     return f"read_ndjson_objects([{files}], maximum_object_size={LARGEST_LINE_BYTES})"
 
@@ -94,7 +94,7 @@ def read_lines(*names: str) -> str:
 _NAMES = [field.name for field in fields(Row)]
 _OF_RECORD = _NAMES[: _NAMES.index("metric")]
 _OF_METRIC = _NAMES[_NAMES.index("metric") : _NAMES.index("notes")]
-_UNKNOWN = {"per_call": False, "count": 0}  # of a metric that is not there; all else is None
+_UNKNOWN = {"per_call": False, "count": 0}  # values of a missing metric that are not None
 _NO_METRIC = [_UNKNOWN.get(name) for name in _OF_METRIC]
 
 
@@ -104,7 +104,7 @@ def _rows(readable: Path, records: Path) -> list[Row]:
     with duckdb.connect() as connection, plain_names([readable]) as (name,):
         try:
             suspect, of_records, of_metrics = interruptible(connection, lambda: _values(connection, name))
-        except (duckdb.Error, UnicodeDecodeError) as error:  # its messages may end within a letter
+        except (duckdb.Error, UnicodeDecodeError) as error:  # messages may end within a multi-byte character
             reason = str(error).replace(name, str(records))
             raise InputError(
                 first_bad_line(readable, records) or f"{records} cannot be read: {reason}"
@@ -134,9 +134,9 @@ def _values(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[bool, lis
 
 
 def refuse_wrong(files: Sequence[tuple[Path, Path]]) -> None:
-    """Raise InputError for the first line that breaks the schema.
+    """Raise InputError for the first line that violates the schema.
 
-    Each file comes with the name by which the message calls it.
+    `files` are pairs: the file to read, and its name for the message.
     """
     if not files:
         return
@@ -152,7 +152,7 @@ def refuse_wrong(files: Sequence[tuple[Path, Path]]) -> None:
 
 
 def _small(*names: str) -> str:
-    """Records without what may be large of them."""
+    """Return SQL for records without columns that may be large."""
     return read_json(columns("record", frozenset({"samples", "tables"})), *names)
 
 

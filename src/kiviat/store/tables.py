@@ -1,7 +1,7 @@
 """Reads the tables of a run's records, one record after the other.
 
-A matrix of all pairs of a thousand ranks has a million values, in every launch: readers keep only what
-they need. So no query here, as DuckDB would hold them all at once.
+A matrix of all pairs of a thousand ranks has a million values in every launch, and readers need a part only.
+So this is not a DuckDB query, which would hold all of them at once.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from kiviat.store.files import RECORDS_FILE
 from kiviat.store.read import whole_lines
 from kiviat.store.tail import torn_tail
 
-# Most records are of no study: their lines are not parsed. Within a string the quotes would be escaped.
-# Ours have no blanks, and their tables near the end, which is quick to see.
+# Most records have no tables, and their lines are not parsed. The pattern cannot match within a string, where
+# quotes are escaped. Kiviat writes no blanks and tables near the end of a line, so the search is fast.
 _HAS_TABLES = re.compile(rb'"tables"\s*:\s*\[\s*\{')
 _HAS_NONE = b'"tables":[]'
 
@@ -29,7 +29,7 @@ _IDENTITY = [field.name for field in fields(TableRow) if field.name != "table"]
 
 
 def load_tables(path: Path) -> Iterator[TableRow]:
-    """The tables of the run in the order written. What is wrong with its files, `load` says."""
+    """Yield the tables of the run in the order written. Does not validate the files; see `load`."""
     records = path / RECORDS_FILE
     with whole_lines(records, torn_tail(records)) as readable:
         if readable is None:

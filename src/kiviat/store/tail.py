@@ -1,4 +1,4 @@
-"""The end of records.jsonl, which a crash or a full disk may have torn."""
+"""The end of records.jsonl, which a crash or a full disk may have left incomplete."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _BEGINNING = b'{"schema":"kiviat.record/'
 
 @dataclass(frozen=True)
 class TornTail:
-    """The bytes after the last whole line."""
+    """Position and length of the bytes after the last complete line."""
 
     start: int
     length: int
 
 
 def torn_tail(records: Path) -> TornTail | None:
-    """Return the partial record after the last line end; None without one."""
+    """Return the incomplete record after the last line end; None if there is none."""
     try:
         with open_binary(records) as stream:
             size = stream.seek(0, os.SEEK_END)

@@ -10,7 +10,7 @@ from typing import Any
 
 _FINITE = 1e300
 MOST_WHOLE = (1 << 64) - 1
-MOST_RANKS = (1 << 31) - 1  # MPI's
+MOST_RANKS = (1 << 31) - 1  # limit of MPI's int
 # Seconds from 1970 to the end of the year 9999, the latest printable date.
 MOST_DATE_S = 253_402_300_799
 

@@ -12,7 +12,7 @@ from kiviat.record import InputError, replacing
 from kiviat.trace.layout import DESCRIPTION_AT, MAGIC, Layout, header_of, layout_of
 from kiviat.trace.trace import Rate
 
-_LEVEL = 4  # of compression: streams are so repetitive that higher levels gain little
+_LEVEL = 4  # compression level; streams are so repetitive that higher levels gain little
 _ABOUT = (
     *("rank", "stage", "length", "events", "computed_ns", "elapsed_ns", "polls", "sparse", "unsupported"),
     *("other_threads", "unseen", "lost", "node", "host", "counted"),
@@ -45,7 +45,7 @@ def pack(folder: Path, output: Path, rate: Rate | None) -> bool:
             each.append(about | {"packed": len(squeezed), "crc32": zlib.crc32(squeezed)})
     if layout is None:
         return False
-    # File names sort ranks as text.
+    # Ranks are in the order of file names, sorted as text.
     starts, at = {}, 0
     for facts in each:
         starts[facts["rank"]] = at

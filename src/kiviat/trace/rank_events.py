@@ -14,10 +14,10 @@ Booleans = NDArray[np.bool_]
 
 
 class CollectiveKind(IntEnum):
-    """Dependencies in a collective.
+    """Dependencies of ranks in a collective.
 
-    They are: all on all, all on the root, the root on all, each rank on those before it, each rank on its
-    neighbours.
+    Every rank waits for all; the root for all; all for the root; each rank for those before it; each rank for
+    its neighbours.
     """
 
     ALL = 0
@@ -62,7 +62,10 @@ class Messages:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collectives:
-    """The `number`-th collectives of `comm`. `kind` is a CollectiveKind, `root` a rank of the world or -1."""
+    """The `number`-th collective of each communicator `comm`, in arrays with one element per collective.
+
+    `kind` is a CollectiveKind, `root` a rank of the world or -1.
+    """
 
     comm: Integers
     number: Integers
@@ -98,16 +101,17 @@ class RankEvents:
 
 @dataclass(eq=False)
 class Communicators:
-    """Communicators of all ranks, numbered.
+    """Numbers of the communicators of all ranks.
 
-    Those with equal members differ in their order of creation, on which the members agree.
+    Communicators with equal members are distinguished by their order of creation, which is the same on all
+    members.
     """
 
     members: list[tuple[int, ...]] = field(default_factory=list)
     _known: dict[tuple[tuple[int, ...] | int, ...], int] = field(default_factory=dict)
 
     def number(self, key: tuple[tuple[int, ...] | int, ...], members: tuple[int, ...]) -> int:
-        """Return the number of the communicator `key`, a new one if it is unknown."""
+        """Return the number of the communicator `key`; assigns a new one if it is unknown."""
         number = self._known.setdefault(key, len(self.members))
         if number == len(self.members):
             self.members.append(members)

@@ -13,7 +13,7 @@ def unfolded(word: int) -> int:
 
 
 class MessageSteps:
-    """A position in the numbers of a rank, and the decoding of events of messages.
+    """Decoder of message events: the numbers of a rank's stream and a position in them.
 
     `sends`, `receipts` and `probes` hold the columns of rank_events.Messages. A pending request is a `done`
     column and an index into it.
@@ -30,9 +30,9 @@ class MessageSteps:
         self.cancelled_receipts: set[int] = set()
         self.posted: dict[tuple[int, int, int], int] = defaultdict(int)
         self.comms: dict[int, int] = {}
-        self.alone = -1  # the communicator of this rank alone, whose messages are ignored
-        # Matched probes: index of the receipt of each message (-1 if ignored), of the last probe, and of
-        # the receipt that is decoded next.
+        self.alone = -1  # communicator of this rank only, whose messages are ignored
+        # Matched probes: index of each message's receipt (-1 if ignored), index of the last probe, and index
+        # of the receipt that is decoded next.
         self.matched: dict[int, int] = {}
         self.probe = -1
         self.taken: int | None = None
@@ -71,14 +71,15 @@ class MessageSteps:
     def _sendrecv(self) -> None:
         now, at = len(self.calls), self.at
         self._message(self.sends, at, now)
-        # comm to tag count size from tag count size: the receipt's parameters but the communicator
+        # Format: comm to tag count size from tag count size. The receipt has all parameters except the
+        # communicator.
         self._receipt(at + 4, now, self.numbers[at])
         self.at += 9
 
     def _message(self, kind: list[list[int]], at: int, done: int, over: int | None = None) -> int:
-        """Append a message and return its index; -1 for MPI_PROC_NULL and communicators of unknown origin.
+        """Append a message; return its index, -1 for MPI_PROC_NULL and communicators of unknown origin.
 
-        `over` is the communicator if the event has it elsewhere.
+        `over`: the communicator, if it is not at position `at` of the event.
         """
         numbers = self.numbers
         comm = self.comms.get(numbers[at] if over is None else over)
@@ -114,7 +115,7 @@ class MessageSteps:
         self.at += 3
 
     def _matched(self) -> None:
-        """A matched probe takes its message off the queue at once; its receipt may follow later."""
+        """Decode a matched probe, which takes its message off the queue; the receipt may follow later."""
         message = self._next()
         if message in self.matched:
             self.taken = self.matched.pop(message)

@@ -21,7 +21,7 @@ from kiviat.trace.stamp_messages import MessageSteps, unfolded
 _WORLD, _SELF = 0, 1
 _CALL, _ELAPSED, _INSIDE = range(3)
 
-# Operations with a fixed number of parameters, the communicator first, before an optional request.
+# Operations with a fixed number of parameters: the communicator first, an optional request last.
 _SENDS = ("send", "ssend", "bsend", "isend", "issend")
 _FIXED = {
     "barrier": (1, CollectiveKind.ALL),
@@ -36,7 +36,7 @@ _FIXED = {
     "scan": (4, CollectiveKind.SCAN),
     "exscan": (4, CollectiveKind.SCAN),
 }
-# Words of operations on windows; those with ranges of ranks are decoded separately.
+# Number of parameters of window operations; those with lists of ranks are decoded separately.
 _ON_WINDOWS = {
     **dict.fromkeys(("put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"), 5),
     **dict.fromkeys(("win_complete", "win_wait", "win_lock_all", "win_unlock_all", "win_flush_all"), 1),
@@ -188,7 +188,10 @@ class StampStream(MessageSteps):
     # --- collectives ------------------------------------------------------------------------------------
 
     def _meet(self, words: int, kind: CollectiveKind, requests: bool = True) -> int:
-        """Decode a collective of `words` words and, if there may be one, its request."""
+        """Decode a collective with `words` parameters, followed by a request unless `requests` is False.
+
+        Return its index, -1 if the rank is alone in it.
+        """
         at = self.at
         comm = self.comms[self.numbers[at]]
         self.at += words
@@ -247,7 +250,7 @@ class StampStream(MessageSteps):
         self.made = False
 
     def _ends(self) -> None:
-        """MPI_Comm_idup completes with its request."""
+        """Decode MPI_Comm_idup, which completes with its request."""
         request = self._next()
         if self.derived >= 0:
             self.meetings[5][self.derived] = -1

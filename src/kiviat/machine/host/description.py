@@ -17,7 +17,7 @@ from kiviat.machine.host.virtualization import virtualization
 def describe_host(name: str | None = None, root: Path = Path("/")) -> dict[str, Any]:
     """Return the host's processor, memory, system and network facts; unavailable ones are None.
 
-    `root` is the folder that holds proc, sys and etc; tests pass trees of their own.
+    `root` is the folder that contains proc, sys and etc; tests pass other trees.
     """
     return {
         "name": name or host_name(root),

@@ -14,7 +14,7 @@ def text(path: Path) -> str | None:
 
 
 def integer(word: str | None) -> int | None:
-    """Return the number that a word is; None for no word and for other words."""
+    """Return the integer that a word denotes; None for other words and for None."""
     try:
         return None if word is None else int(word)
     except ValueError:

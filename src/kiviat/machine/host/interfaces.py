@@ -12,7 +12,7 @@ _LOOPBACK, _ETHERNET, _INFINIBAND = "772", "1", "32"
 
 
 def interfaces(root: Path) -> list[dict[str, Any]]:
-    """Return network interfaces, then InfiniBand ports, as run.json has them."""
+    """Return network interfaces, then InfiniBand ports, as in run.json."""
     return [*_network(root), *_infiniband(root)]
 
 

@@ -12,7 +12,10 @@ _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
 def model(root: Path) -> str | None:
-    """Return the processor's name; its key differs between x86 and POWER, and Arm has numbers only."""
+    """Return the processor's name.
+
+    Its key in /proc/cpuinfo differs between x86 and POWER; Arm has numbers only.
+    """
     information = text(root / "proc/cpuinfo") or ""
     for pattern in (r"^model name\s*:\s*(.+)$", r"^cpu\s*:\s*(.+)$", r"^Model\s*:\s*(.+)$"):
         if match := re.search(pattern, information, re.MULTILINE):
@@ -23,17 +26,17 @@ def model(root: Path) -> str | None:
 
 
 def sockets(root: Path) -> int | None:
-    """Return the number of sockets with an online CPU; None if the kernel does not say."""
+    """Return the number of sockets with an online CPU; None if the kernel does not report it."""
     return len({package for package, _ in _topology(root)}) or None
 
 
 def cores(root: Path) -> int | None:
-    """Return the number of cores with an online CPU; None if the kernel does not say."""
+    """Return the number of cores with an online CPU; None if the kernel does not report it."""
     return len(_topology(root)) or None
 
 
 def threads(root: Path) -> int | None:
-    """Return the number of online CPUs, hardware threads counted; None if the kernel does not say."""
+    """Return the number of online CPUs (hardware threads); None if the kernel does not report it."""
     return count(text(root / _CPUS / "online")) or len(_cpus(root)) or None
 
 

@@ -144,7 +144,7 @@ class Machine:
         return None if quantity is None else quantity.value
 
     def whole(self, place: str) -> int:
-        """Return a number, such as "node.cores", that is a whole one. Raise KeyError if the file lacks it."""
+        """Return an integer parameter, such as "node.cores". Raise KeyError if the file lacks it."""
         return int(self.numbers[place].value)
 
     @property
@@ -181,7 +181,7 @@ class Machine:
     @property
     def hash(self) -> str:
         """SHA-256 of everything that a simulation depends on; titles, notes and sources are excluded."""
-        # The network itself, not its name: builders may change.
+        # Hashes the network itself, not its name, because its construction may change.
         network = self.network
         arcs = [(arc.start, arc.end, arc.width) for arc in network.arcs]
         facts = [repr((network.node_divisor, network.divisors, arcs, sorted(network.relays)))]

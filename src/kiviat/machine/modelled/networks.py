@@ -268,7 +268,8 @@ def _dragonfly(nodes: int, parameters: Parameters, where: str) -> Network:
             network.connect(a, b)
     for cable in range(cables):
         for a, b in combinations(range(groups), 2):
-            # Global port k leads to the group k places further on, which is groups - k places from there.
+            # Global port k leads to the group k places further on; from there, this group is groups - k
+            # places further on.
             near, far = (
                 switches[group][(cable * (groups - 1) + (peer - group) % groups - 1) % routers]
                 for group, peer in ((a, b), (b, a))
