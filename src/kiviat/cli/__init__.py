@@ -1,1 +1,1 @@
-"""Commands: the only room that imports every other."""
+"""The command line: the only room that imports every other."""

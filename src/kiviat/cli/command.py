@@ -1,7 +1,9 @@
-"""One command: its words are read, its module is called, errors and signals become one line and an exit code.
+"""Runs one command.
 
-0: all went well. 1: a case failed, or a comparison found something worse. 2: it could not be done.
-128 and the signal's number, 130 for example: ended by a signal.
+Parses its words, calls its module, turns errors and signals into a line and an exit code.
+
+0: success. 1: a case failed, or a comparison found something worse. 2: the command could not be executed. 128
+plus the signal's number, such as 130: ended by a signal.
 """
 
 from __future__ import annotations
@@ -21,13 +23,16 @@ from kiviat.launch.process.signals import Interrupted, Interruptible, in_words
 if TYPE_CHECKING:
     from kiviat.cli.options.request import Request
 
-# Time for launchers to end their ranks, on other nodes too, when kiviat is killed.
+# Time for launchers to end their ranks, also on other nodes, if kiviat is killed.
 _GRACE_S = 3.0
 
 
 @visible_streams()
 def carry_out(arguments: Sequence[str] | None = None) -> int:
-    """The exit code. As a program (no `arguments`) nothing but Python's own end comes afterwards."""
+    """Run the command and return its exit code.
+
+    Without `arguments`, kiviat runs as a program, and only Python's shutdown follows.
+    """
     interrupts = Interruptible()
     try:
         try:
@@ -76,7 +81,7 @@ def _executed(request: Request) -> int:
 
 
 def _refuse_deleted_directory() -> None:
-    """Every command reads or writes below it, and so does every program that a command starts."""
+    """Raise InputError if the working directory was deleted, because all commands and programs use it."""
     try:
         os.getcwd()  # noqa: PTH109
     except FileNotFoundError:
@@ -86,7 +91,10 @@ def _refuse_deleted_directory() -> None:
 
 
 def _ended(error: BaseException, interrupted: int | None) -> int:
-    """Return the exit code. A library may have replaced the error that a signal raised within it."""
+    """Return the exit code.
+
+    A library may have replaced the exception that a signal raised in it, hence `interrupted`.
+    """
     if interrupted is not None or isinstance(error, KeyboardInterrupt):
         return _interrupted(error, interrupted or signal.SIGINT)
     if isinstance(error, SystemExit):
@@ -94,7 +102,7 @@ def _ended(error: BaseException, interrupted: int | None) -> int:
     from kiviat.record.errors import InputError
 
     if isinstance(error, BrokenPipeError):
-        _forget_output()  # The reader of our output has ended, as `head` does.
+        _forget_output()  # The reader of the output, such as `head`, has ended.
         return 128 + signal.SIGPIPE
     if isinstance(error, InputError):
         return _say(str(error), 2)
@@ -109,16 +117,16 @@ def _ended(error: BaseException, interrupted: int | None) -> int:
 def _interrupted(error: BaseException, number: int) -> int:
     try:
         sys.stdout.flush()
-    except OSError:  # a terminal that hung up
+    except OSError:  # the terminal has hung up
         _forget_output()
     if sys.stderr.isatty() and number == signal.SIGINT:
-        print(file=sys.stderr)  # The terminal has just shown ^C.
+        print(file=sys.stderr)  # The terminal has just printed ^C.
     kept = f"; {error.kept}" if isinstance(error, Interrupted) and error.kept else ""
     return _say(in_words(number) + kept, 128 + number)
 
 
 def _forget_output() -> None:
-    """Discard unwritten output, which Python would otherwise try to write again at its exit, and complain."""
+    """Discard unwritten output, which Python would otherwise try to write at exit, with an error message."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

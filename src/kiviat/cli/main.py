@@ -1,6 +1,6 @@
 """Entry point of all commands.
 
-Nothing is imported here: until kiviat's signal handlers are installed, Ctrl-C meets Python's own, which
+Imports nothing at the top: until kiviat's signal handlers are installed, Ctrl-C is handled by Python, which
 prints a traceback.
 """
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 def main(arguments: "Sequence[str] | None" = None) -> int:
-    """The exit code, see kiviat.cli.command."""
+    """Run the command line and return the exit code (kiviat.cli.command)."""
     try:
         from kiviat.cli.command import carry_out
 
         return carry_out(arguments)
-    except KeyboardInterrupt:  # handlers would have turned it into words
+    except KeyboardInterrupt:  # arrived before kiviat's handlers were installed
         import os
 
         os.write(2, b"kiviat: interrupted\n")

@@ -1,4 +1,4 @@
-"""Makes text safe to print: what strangers wrote into runs must not control a terminal."""
+"""Makes text safe to print: texts in runs of other users must not control the terminal."""
 
 from __future__ import annotations
 
@@ -12,29 +12,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Any, TextIO
 
-# Control characters but line ends and tabs, those that Unicode adds, and what changes the order of letters.
+# Control characters except line ends and tabs, those that Unicode adds, and marks that change text direction.
 _STEERING = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-# Our own: bold, dim and plain.
+# Kiviat's own escapes: bold, dim and plain.
 _STYLED = re.compile("(\033\\[[012]m)")
 _ERASED_LINE = "\r\033[K"
 _ERRORS = "kiviat.visible"
 
 
 def visible(text: str) -> str:
-    r"""Return the text with \u001b, as JSON writes it, in place of an escape and the like."""
+    r"""Return the text with control characters escaped as in JSON, such as \u001b."""
     return _STEERING.sub(lambda found: _escaped(found[0]), text)
 
 
 def visible_cell(text: str) -> str:
-    """Likewise, in one line."""
+    """Return the text as `visible` does, in one line."""
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 @contextmanager
 def visible_streams() -> Iterator[None]:
-    r"""Let standard output and error take any text: \u00b5 and the like for what their encoding lacks."""
+    r"""Context in which standard output and error accept any text.
+
+    Characters that their encoding lacks are written as escapes such as \u00b5.
+    """
     codecs.register_error(_ERRORS, _replaced)
-    with suppress(locale.Error, ValueError):  # files are UTF-8 whatever the locale
+    with suppress(locale.Error, ValueError):  # files are in UTF-8 whatever the locale
         if locale.getlocale(locale.LC_CTYPE)[1] is None:
             locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
     with redirect_stdout(_Visible(sys.stdout)), redirect_stderr(_Visible(sys.stderr)):
@@ -42,25 +45,25 @@ def visible_streams() -> Iterator[None]:
 
 
 def erase_line() -> None:
-    """On the terminal of standard error."""
+    """Erase the current line on the terminal of standard error."""
     unfiltered(sys.stderr).write(_ERASED_LINE)
 
 
 def unfiltered(stream: TextIO) -> TextIO:
-    """The stream as it was given to us, for what steers the terminal, and for data that go to none."""
+    """Return the original stream, for control sequences, and for data that are not for a terminal."""
     return stream.unfiltered if isinstance(stream, _Visible) else stream
 
 
 class _Visible(io.TextIOBase):
     def __init__(self, stream: TextIO | None) -> None:
-        # Python has no stream where its descriptor is closed.
+        # Python has no stream if its descriptor is closed.
         self.unfiltered: TextIO = stream or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
         if isinstance(self.unfiltered, io.TextIOWrapper):
             self.unfiltered.reconfigure(errors=_ERRORS)
 
     def write(self, text: str) -> int:
         parts = _STYLED.split(text) if self.unfiltered.isatty() else [text]
-        # Every second one is a separator.
+        # Every second part is a separator.
         self.unfiltered.write("".join(part if at % 2 else visible(part) for at, part in enumerate(parts)))
         return len(text)
 
@@ -83,7 +86,7 @@ class _Visible(io.TextIOBase):
 
 
 def _escaped(text: str) -> str:
-    """Characters beyond U+FFFF as JSON has them, in two halves; a half alone as it is."""
+    """Return a character as JSON escapes it: two halves beyond U+FFFF; a lone half unchanged."""
     halves = text.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{halves[at] << 8 | halves[at + 1]:04x}" for at in range(0, len(halves), 2))
 

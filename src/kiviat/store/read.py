@@ -85,7 +85,7 @@ def read_json(types: Mapping[str, str], *names: str, form: str = "newline_delimi
 
 
 def read_lines(*names: str) -> str:
-    """Return an SQL table function that reads the lines of files as a column `json`, whatever they contain."""
+    """Return an SQL table function that reads the lines of files, whatever they contain, as column `json`."""
     files = ", ".join(f"'{name}'" for name in names)
     return f"read_ndjson_objects([{files}], maximum_object_size={LARGEST_LINE_BYTES})"
 

@@ -1,4 +1,4 @@
-"""`kiviat balance`: how balanced machines are, as ratios, in words, and as a Kiviat diagram."""
+"""`kiviat balance`: balance of machines, as ratios, in words, and as a Kiviat diagram."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def _systems(names: Sequence[str]) -> tuple[dict[str, Run], list[System]]:
 
 
 def _beside(asked: Sequence[str] | None, systems: Sequence[System]) -> list[System]:
-    """Return the published systems that `asked` names.
+    """Return the published systems named in `asked`.
 
-    By default a single run stands beside those with HPL, the paper's, because it would otherwise be its own
-    measure; several runs stand alone.
+    By default, a single run is compared with the published systems that have HPL, because it would otherwise
+    be compared with itself; several runs are compared with each other only.
     """
     published = published_systems()
     if asked is None:

@@ -14,7 +14,7 @@ from kiviat.record import InputError
 _CXX = {".cpp", ".cc", ".cxx", ".C", ".c++", ".cp"}
 _FIXED_FORM = {".f", ".F", ".for", ".f77"}
 _FREE_FORM = {".f90", ".F90", ".f95", ".f03", ".f08"}
-# SimGrid's names are weak there: a linker that leaves out what seems not needed would leave it out.
+# SimGrid's symbols are weak in programs, so a linker with --as-needed would drop its library.
 _KEPT = ("-Wl,--no-as-needed",)
 
 
@@ -31,18 +31,18 @@ def execute(request: CcRequest) -> int:
         )
     if command[0] in ("smpif90", "smpiff") and not shutil.which("gfortran"):
         raise InputError(f"{command[0]} needs gfortran; install it (Debian: `apt install gfortran`)")
-    # A build system that believes in a simulator of its own would set this.
+    # Build systems that run their own checks with smpicxx may set this variable.
     environment = {name: value for name, value in os.environ.items() if name != "SMPI_PRETEND_CC"}
     return children.run([*command, *given], environment=environment, inherits=True).returncode
 
 
 def compiler(given: Sequence[str], language: str | None) -> list[str]:
-    """SimGrid's wrapper for the sources; objects are linked as C unless `language` says otherwise."""
+    """Return SimGrid's wrapper for the sources; objects are linked as C unless `language` is given."""
     suffixes = {PurePath(word).suffix for word in given if not word.startswith("-")}
     if suffixes & _FIXED_FORM:
         return ["smpiff", *_KEPT]
     if language == "--fortran" or suffixes & _FREE_FORM:
         return ["smpif90", *_KEPT]
     wrapper = "smpicxx" if language == "--c++" or suffixes & _CXX else "smpicc"
-    # Their macros for malloc and free, meant to fold buffers, break <malloc.h> and methods of these names.
+    # Their macros for malloc and free, which save memory, break <malloc.h> and methods of these names.
     return [wrapper, "-DSMPI_NO_OVERRIDE_MALLOC", *_KEPT]

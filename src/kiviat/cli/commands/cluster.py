@@ -1,4 +1,4 @@
-"""`kiviat cluster`: makes, shows and removes emulated clusters; measures how fast their links can be."""
+"""`kiviat cluster`: creates, lists and removes emulated clusters; measures the rates their links can have."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ClusterRequest = ClusterUpRequest | ClusterStatusRequest | ClusterDownRequest | 
 
 
 def execute(request: ClusterRequest) -> int:
-    """Remove what dead clusters left, then make, remove, measure or list clusters."""
+    """Remove clusters of dead processes, then create, remove, measure or list clusters."""
     for line in clean_dead():
         print(f"kiviat: {line}", file=sys.stderr)
     match request:
@@ -88,7 +88,7 @@ def _status(form: str) -> None:
 
 
 def _ceiling(form: str) -> None:
-    """Brings a cluster up without a limit, and takes it down."""
+    """Measure the highest credible link rate on a temporary cluster without rate limit, and print it."""
     rates = unshaped_rates()
     highest = highest_rate(rates)
     if form != "table":

@@ -1,4 +1,4 @@
-"""`kiviat completion`: the script that makes a shell ask kiviat for completions.
+"""`kiviat completion`: prints a script by which a shell gets completions from kiviat.
 
 source <(kiviat completion bash)        kiviat completion fish | source
 """

@@ -1,4 +1,4 @@
-"""`kiviat host`: what run.json will say about this machine."""
+"""`kiviat host`: prints the facts about this machine that run.json records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kiviat ingest`: a run made of what other programs printed."""
+"""`kiviat ingest`: makes a run from the output of other programs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _text(name: str) -> str:
 
 
 def _unknown_machine(name: str) -> dict[str, Any]:
-    """The machine that the results are from need not be this one: nothing is known of it."""
+    """Return a machine of which nothing but the name is known; results need not be from this machine."""
     facts = ("cpu", "sockets", "cores", "threads", "cpu_limit", "memory_bytes", "kernel", "os")
     others = ("virtualization", "governor")
     return {"name": name, **dict.fromkeys((*facts, *others)), "caches": [], "interfaces": []}

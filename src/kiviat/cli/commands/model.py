@@ -38,7 +38,7 @@ _PAYLOAD = _FRAME_PAYLOAD_BYTES / (_FRAME_PAYLOAD_BYTES + _HEADERS_BYTES)
 def execute(request: ModelFitRequest) -> int:
     """Fit each level of the machine, write its file, and print how well it agrees with the measurements.
 
-    Raise InputError for simulated runs, for runs of the same level, and for runs without a ping-pong.
+    Raise InputError for simulated runs, for several runs of the same level, and for runs without a ping-pong.
     """
     path = Path(request.output)
     if not re.fullmatch(r"[a-z][a-z0-9-]*\.toml", path.name):
@@ -90,7 +90,7 @@ def execute(request: ModelFitRequest) -> int:
 
 
 def _drafted(text: str, path: Path) -> Machine:
-    """Write the file only if it is a valid machine and its predictions are close."""
+    """Write the file if it is a valid machine whose predictions are close; return the machine."""
     with TemporaryDirectory(prefix="kiviat-") as folder:
         draft = Path(folder) / path.name
         try:
@@ -101,7 +101,7 @@ def _drafted(text: str, path: Path) -> Machine:
 
 
 def _structure(runs: Sequence[Run], request: ModelFitRequest) -> Structure:
-    """Return the machine of the runs, which must agree on one machine and one MPI."""
+    """Return the structure of the machine; the runs must have one machine and one MPI."""
     mpis = {(launch.mpi, launch.mpi_version) for run in runs for launch in run.launches}
     mpis.discard((None, None))
     if len(mpis) != 1:
@@ -153,9 +153,9 @@ def _emulated(run: Run) -> str | None:
 
 
 def _emulated_links(runs: Sequence[Run]) -> Spec | None:
-    """Return one of the emulated clusters with links, which must be alike; None without any.
+    """Return the specification of the emulated clusters with links, which must be equal; None without any.
 
-    A run on one node, emulated or not, tells nothing of links, in whatever order the runs are given.
+    Runs on one node, emulated or not, contain no information on links.
     """
     specs = [parse_spec(spec) for run in runs if (spec := _emulated(run))]
     linked = [spec for spec in specs if spec.nodes > 1]
@@ -168,7 +168,7 @@ def _emulated_links(runs: Sequence[Run]) -> Spec | None:
 
 
 def _bucket(spec: Spec) -> Bucket | None:
-    """Return the bursts of nodes and of the bridge, and TCP's segments: whole frames without headers.
+    """Return the token bucket of a cluster's links: bursts of nodes and of the bridge, and packet size.
 
     None if links are not shaped.
     """
@@ -188,7 +188,7 @@ def _sharing(runs: Sequence[Run], nodes: int) -> int:
 
 
 def _shape(runs: Sequence[Run]) -> tuple[int, int, int]:
-    """Nodes, sockets of a node, cores of a socket; the largest that any of the runs saw."""
+    """Return nodes, sockets per node and cores per socket: the largest that any of the runs had."""
     found = []
     for run in runs:
         if spec := _emulated(run):
@@ -203,7 +203,7 @@ def _shape(runs: Sequence[Run]) -> tuple[int, int, int]:
 
 
 def _print_agreement(machine: Machine, levels: Mapping[str, Fitted]) -> None:
-    """The model's own ping-pong, simulated, beside the measured one."""
+    """Simulate the model's ping-pong and print it next to the measured one."""
     asked, shown = [], []
     for level, fitted in levels.items():
         distance = _distance(machine, level)
@@ -240,7 +240,7 @@ def _print_agreement(machine: Machine, levels: Mapping[str, Fitted]) -> None:
 
 
 def _distance(machine: Machine, level: str) -> int | None:
-    """From rank 0 to the nearest rank of that level, ranks being blocked."""
+    """Return the distance from rank 0 to the nearest rank of that level, in a blocked placement."""
     per_socket, per_node = machine.whole("node.cores"), machine.cores_per_node
     nearest = {"socket": 1 if per_socket > 1 else None, "network": per_node if machine.nodes > 1 else None}
     nearest["node"] = per_socket if machine.whole("node.sockets") > 1 else nearest["socket"]

@@ -1,4 +1,4 @@
-"""`kiviat place`: where the ranks of a program should run, beside where they would run otherwise."""
+"""`kiviat place`: computes a placement of a program's ranks and compares it with others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WORDS = {"bytes": "bytes between nodes", "max-link": "bytes on the worst link",
 
 
 def execute(request: PlaceRequest) -> int:
-    """Print the predictions of all placements and write the best; with `--verify`, run each and compare."""
+    """Print the predictions of all placements and write the best; with `--verify`, run and compare each."""
     _refuse(request)
     program = read_program(request.profile, request.case)
     ranks = program.traffic.ranks
@@ -92,7 +92,7 @@ def _target(request: PlaceRequest, substrate: Substrate | None, ranks: int) -> T
 
 
 def _with_local_sockets(target: Target, request: PlaceRequest) -> Target:
-    """With --bind and no word about sockets: nodes are taken to be like this one, if it has as many cores."""
+    """With --bind, but without sockets in the options, assume nodes like this one if it has enough cores."""
     if not request.bind or any(node.cores for node in target.topology.nodes):
         return target
     (here,) = local_topology().nodes
@@ -107,7 +107,7 @@ def _with_local_sockets(target: Target, request: PlaceRequest) -> Target:
 
 
 def _hosts(text: str | None) -> tuple[str, ...] | None:
-    """Names with commas between them, or a file with one in each line."""
+    """Return host names given as a comma-separated list, or as a file with one per line."""
     if text is None:
         return None
     path = Path(text)
@@ -133,7 +133,7 @@ def _others(request: PlaceRequest, program: Program, target: Target) -> dict[str
 
 
 def _given(program: Program, target: Target) -> Layout | None:
-    """Return the placement of the ranks while they were profiled, if it fits."""
+    """Return the placement of the ranks while they were profiled, None if it does not fit."""
     if program.nodes is None or max(program.nodes) >= target.nodes:
         return None
     used = np.bincount(np.array(program.nodes), minlength=target.nodes)
@@ -173,7 +173,7 @@ def _print(
 
 
 def _verdict(predictions: Mapping[str, Prediction], objective: str) -> str:
-    """In one sentence, against the best of the others."""
+    """Return one sentence that compares the best placement with the best of the others."""
     ours = predictions[AUTOMATIC].by(objective)
     name = min(
         (name for name in predictions if name != AUTOMATIC), key=lambda name: predictions[name].by(objective)
@@ -199,7 +199,7 @@ def _json(found: Prediction) -> dict[str, Any]:
 
 
 def _write(request: PlaceRequest, layout: Layout) -> None:
-    """The rank file, and how it is used."""
+    """Write the rank file, and print how to use it."""
     if not request.output:
         return
     path = Path(request.output)
@@ -210,7 +210,7 @@ def _write(request: PlaceRequest, layout: Layout) -> None:
         return
     family, version = placements()[request.emit]
     emitted = emit(layout, family, version)
-    # The file that says where ranks go has the name that was asked for, a list of hosts beside it another.
+    # The file with the ranks gets the requested name; a list of hosts gets a name derived from it.
     main = "ranks" if "ranks" in emitted.files else "hosts"
     names = {name: path if name == main else path.with_name(f"{path.name}.{name}") for name in emitted.files}
     for name, text in emitted.files.items():

@@ -1,4 +1,4 @@
-"""`kiviat profile -- mpirun … ./program`: counts what any MPI program does, without compiling it again."""
+"""`kiviat profile -- mpirun … ./program`: profiles any MPI program without recompiling it."""
 
 from __future__ import annotations
 

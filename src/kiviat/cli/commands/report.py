@@ -1,4 +1,4 @@
-"""`kiviat report`: a page about one or more runs."""
+"""`kiviat report`: writes a page about one or more runs, or about a profile."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def execute(request: ReportRequest) -> int:
     """Write the page about runs, or about a profile."""
     if any(map(names_profile, request.runs)):
         return _of_profile(request)
-    # A million small objects live until the page is written; to look at them again and again takes a fifth
-    # of the time.
+    # A million small objects live until the page is written; garbage collection would take a fifth of the
+    # time.
     gc.disable()
     report_on([find_run(name) for name in request.runs], Path(request.output))
     print_name(request.output)

@@ -1,4 +1,4 @@
-"""`kiviat run`: plans, launches, keeps the records, and says what was found."""
+"""`kiviat run`: executes a plan, writes its records, and prints the findings."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ from kiviat.store.read import load
 
 @dataclass(frozen=True)
 class _Programs:
-    """What runs, and with which MPI.
+    """The programs and the MPI of a run.
 
-    `binary` is kiviat-bench, None if no case needs it; `known` are the benchmarks, as programs describe them.
+    `binary` is kiviat-bench, None if no case needs it; `known` are the descriptions of the benchmarks.
     """
 
     toolchain: Toolchain
@@ -64,10 +64,9 @@ class _Programs:
 
 @dataclass(frozen=True)
 class _Planned:
-    """A run before anything of it is made.
+    """A run before anything is started or written.
 
-    `resumed` is the directory of a run to continue; `watts` are those declared for a new one, as run.json
-    holds them.
+    `resumed`: directory of a run to continue; `watts`: power declared for a new run, as in run.json.
     """
 
     request: RunRequest
@@ -80,7 +79,7 @@ class _Planned:
 
 
 def execute(request: RunRequest) -> int:
-    """Once, or as often as the plan has arrangements of its ranks."""
+    """Run the plan once, or once for each of its arrangements; return the exit code."""
     refuse_options_of_programs(request.compute, request.speed)
     named = None if request.resume else named_plan(request.what)
     arrangements = load_arrangements(named) if named else ()
@@ -90,11 +89,10 @@ def execute(request: RunRequest) -> int:
 
 
 def _execute(request: RunRequest) -> tuple[int, Path | None]:
-    """The exit code, and the run's directory if there is one.
+    """Return the exit code, and the run's directory if there is one.
 
-    Each step takes what the step before it returns: where the run takes place says which MPI it has, the
-    programs built for that MPI say which benchmarks there are, and these make a plan. Only then is anything
-    started or written.
+    Each step uses the result of the previous one: the substrate determines the MPI, the programs built for
+    that MPI determine the benchmarks, and these determine the plan. Only then is anything started or written.
     """
     request, resumed = _settled(request)
     programs = _programs(request, resumed)
@@ -109,7 +107,7 @@ def _execute(request: RunRequest) -> tuple[int, Path | None]:
 
 
 def _settled(request: RunRequest) -> tuple[RunRequest, Path | None]:
-    """The request with all that follows from it, and the directory of the run to go on with, if any."""
+    """Return the request with derived values filled in, and the directory of the run to continue, if any."""
     ranks, where = settled_shape(request.what.ranks, request.where)
     request = replace(request, what=with_plan_of_lammps(replace(request.what, ranks=ranks)), where=where)
     if not request.resume:
@@ -120,9 +118,9 @@ def _settled(request: RunRequest) -> tuple[RunRequest, Path | None]:
 
 
 def _programs(request: RunRequest, resumed: Path | None) -> _Programs:
-    """Find the MPI and the programs; build kiviat-bench if need be, but not in a dry run.
+    """Find the MPI and the programs; build kiviat-bench if necessary, except in a dry run.
 
-    The MPI is that of the external program, if one runs.
+    If an external program runs, its MPI is used.
     """
     mpi = mpi_on(request.where.on, request.mpi)
     if resumed:
@@ -138,7 +136,7 @@ def _programs(request: RunRequest, resumed: Path | None) -> _Programs:
 def _planned(
     request: RunRequest, resumed: Path | None, programs: _Programs, substrate: Substrate
 ) -> _Planned:
-    """The plan of the run to go on with, else the one that the command line asks for."""
+    """Return the plan of the run to continue, else the plan that the command line requests."""
     if resumed:
         plan, watts = plan_of(resumed, programs.known), None
     else:
@@ -147,7 +145,7 @@ def _planned(
             what = asked_once(what)
         if watts:
             what = replace(what, watts=watts.control)
-        # A job is told how many ranks it has before it has nodes that could be counted.
+        # A job's number of ranks must be known before its nodes are, so that these cannot be counted.
         submitted = scheduler_to_ask(request.where.on) is not None
         ranks = 2 if submitted else substrate.default_ranks(options_of(request.where))
         plan = asked_plan(what, programs.known, ranks)
@@ -158,7 +156,7 @@ def _planned(
 
 
 def _refuse_unplaceable(planned: _Planned) -> None:
-    """Refuse what does not fit before anything starts."""
+    """Raise InputError for anything that does not fit, before anything starts."""
     substrate, toolchain = planned.substrate, planned.programs.toolchain
     refuse_beyond_memory(planned.plan, substrate)
     options = options_of(planned.request.where)
@@ -184,7 +182,7 @@ def _launched(planned: _Planned) -> tuple[int, Path | None]:
 def _submitted(
     scheduler: Scheduler, request: RunRequest, resumed: Path | None, programs: _Programs
 ) -> tuple[int, Path | None]:
-    """As a job of the scheduler, in which this run is resumed."""
+    """Submit a job of the scheduler, which resumes this run, and watch it."""
     if not resumed and request.what.ranks is None:
         raise InputError(f"--on {scheduler.name} needs a number of ranks: give -n RANKS or -n NODESxRANKS")
     planned = _planned(request, resumed, programs, Scheduled(scheduler))
@@ -193,7 +191,7 @@ def _submitted(
         job = job_of(request, planned.plan, planned.expected, folder.absolute())
         return script_of(scheduler, job, request.script)
 
-    draft = script(home_of(request.output) / "RUN")  # refused, if at all, before anything is made
+    draft = script(home_of(request.output) / "RUN")  # errors must be raised before anything is created
     if request.dry_run:
         _announce(planned)
         print(f"\n{SCRIPT_FILE}:\n{draft}")
@@ -214,7 +212,7 @@ def _submitted(
 
 @contextmanager
 def _kept(directory: RunDirectory, request: RunRequest) -> Iterator[None]:
-    """Says of an interruption what it leaves."""
+    """Add to an interruption what is kept of the run."""
     try:
         yield
     except Interrupted as interrupted:
@@ -238,7 +236,7 @@ def _any_failed(path: Path) -> bool:
 
 def _run(planned: _Planned, directory: RunDirectory) -> RunResult:
     plan, programs, substrate = planned.plan, planned.programs, planned.substrate
-    # The plan knows one axis that the native program does not: the size of the launch.
+    # Plans have an axis that the native program lacks: the size of the launch.
     axes = {case.id: case.axes for case in plan.cases}
 
     def keep(record: Record) -> None:
@@ -302,7 +300,7 @@ def _announce(planned: _Planned) -> None:
         f"about {duration(expected.likely_s)}, at most {duration(expected.at_most_s)}"
     )
     summary, chosen = plan.definition.get("summary"), plan.definition["command_line"].get("benchmarks")
-    if summary and not chosen:  # it speaks of all that the plan has
+    if summary and not chosen:  # the summary describes the whole plan
         print(summary)
     if toolchain.embedded:
         print("the MPI is that of a Python wheel: results are not for publication")

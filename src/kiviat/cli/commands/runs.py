@@ -1,4 +1,4 @@
-"""`kiviat runs`: what was measured so far."""
+"""`kiviat runs`: lists the runs."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from kiviat.store.tables import load_tables
 
 
 def execute(request: ScalingRequest) -> int:
-    """Print how the benchmarks scale, and compare with published claims; with `-o`, write the page too."""
+    """Print how the benchmarks scale, and compare with published claims; with `-o`, also write the page."""
     at = _at(request.at)
     sources = _sources(request.runs)
     result = scaling(sources, Selection(tuple(request.benchmark), request.metric, request.kind))
@@ -56,7 +56,7 @@ def _at(given: str | None) -> list[int]:
 
 
 def _sources(names: Sequence[str]) -> list[Source]:
-    """Runs that belong together are called by the first of them."""
+    """Return the sources of the named runs; runs that belong together are named after the first of them."""
     paths = list(dict.fromkeys(find_run(name) for name in names))
     loaded = {}
     for path in paths:

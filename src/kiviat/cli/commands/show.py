@@ -1,4 +1,4 @@
-"""`kiviat show`: the results of a run as tables."""
+"""`kiviat show`: prints the results of a run as tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kiviat.store.read import load
 
 
 def execute(request: ShowRequest) -> int:
-    """Print the results of a run, or what a profile or trace holds."""
+    """Print the results of a run, or the content of a profile or trace."""
     if names_profile(request.run):
         return show_profile.show(Path(request.run), request.format)
     if names_trace(request.run):
@@ -82,7 +82,10 @@ def _print_tables(summaries: Sequence[Summary], percentiles: bool) -> None:
 
 
 def _print_quantities(summaries: Sequence[Summary]) -> None:
-    """One line per size and quantity: a study has many quantities, and none is the first at every size."""
+    """Print one line per size and quantity.
+
+    A study has many quantities, and no single one matters most at every size.
+    """
     sized = any(summary.bytes is not None for summary in summaries)
     once = summaries[0].clock == "simulated"
     headings = (
@@ -103,7 +106,7 @@ def _print_quantities(summaries: Sequence[Summary]) -> None:
 
 
 def _print_table(summaries: Sequence[Summary], percentiles: bool) -> None:
-    """One line per size: the time with its interval, then the medians of the other metrics."""
+    """Print one line per size: the time with its interval, then the medians of the other metrics."""
     sizes = list(dict.fromkeys(summary.bytes for summary in summaries))
     metrics = list(dict.fromkeys(summary.metric for summary in summaries))
     values = {(summary.bytes, summary.metric): summary for summary in summaries}

@@ -1,4 +1,4 @@
-"""`kiviat sql`: a query over the records of runs."""
+"""`kiviat sql`: runs a query over the records of runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def execute(request: SqlRequest) -> int:
     runs = [find_run(name) for name in request.run] if request.run else list_runs()
     names, rows = ask(runs, request.query, request.unsafe)
     if not names:
-        return 0  # nothing was asked for
+        return 0  # the statement returns no rows
     if request.format == "table":
         cells = [["" if value is None else str(value) for value in row] for row in rows]
         print_table("<" * len(names), names, cells)
@@ -28,7 +28,7 @@ def execute(request: SqlRequest) -> int:
 
 
 def _unique(names: Sequence[str]) -> list[str]:
-    """A second column of one name is called name_1, as DuckDB does in tables."""
+    """Return distinct column names; a second `name` becomes name_1, as in DuckDB's tables."""
     found: list[str] = []
     for name in names:
         others = (f"{name}_{number}" for number in count(1))

@@ -1,4 +1,4 @@
-"""`kiviat trace -- mpirun … ./program`: records what any MPI program asks of MPI, for replays."""
+"""`kiviat trace -- mpirun … ./program`: records the MPI calls of any program, for replays."""
 
 from __future__ import annotations
 

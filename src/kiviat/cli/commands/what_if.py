@@ -1,4 +1,4 @@
-"""`kiviat what-if`: a machine with something changed beside the machine as it is."""
+"""`kiviat what-if`: compares a modelled machine with a changed version of it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from kiviat.trace import Trace, read_trace
 
 
 def execute(request: WhatIfRequest) -> int:
-    """Simulate benchmarks, or replay a trace, on the machine as it is and as changed, and print both.
+    """Simulate benchmarks, or replay a trace, on the original and the changed machine, and print both.
 
     Return 1 if any simulation failed.
     """
@@ -72,7 +72,10 @@ def _changed(base: Machine, settings: Sequence[str]) -> Machine:
 
 
 def _simulated(request: WhatIfRequest, base: Machine, changed: Machine) -> tuple[list[Record], bool]:
-    """The records of the one, then those of the other, and whether ranks are on several nodes."""
+    """Return the records of the base machine, followed by those of the changed one.
+
+    The second value is whether ranks are on several nodes.
+    """
     if not request.benchmarks:
         raise InputError("what-if needs something to simulate: benchmarks, or --replay TRACE")
     refuse_options_of_programs(None, request.speed)
@@ -100,7 +103,10 @@ def _apart(layout: Layout, ranks: int) -> bool:
 def _replayed(
     request: WhatIfRequest, trace: Trace, base: Machine, changed: Machine
 ) -> tuple[list[Record], bool]:
-    """Return the replay's options; a change of core.flops scales the given --speed."""
+    """Return the records of the trace on both machines, and whether ranks are on several nodes.
+
+    A change of core.flops scales the given --speed.
+    """
     options = options_of(placed(trace, request.ranks, request.where))
     speed = speed_of(trace, base, request.speed)
     gain = changed.numbers["core.flops"].value / base.numbers["core.flops"].value
@@ -137,7 +143,7 @@ def _cases(request: WhatIfRequest, ranks: int) -> Sequence[Case]:
 
 
 def _lines(before: Record, after: Record) -> Iterator[dict[str, object]]:
-    """The time of a case, or all that a study reports."""
+    """Yield the lines of a case: its time, or all metrics of a study, before and after."""
     names = [metric.name for metric in before.metrics or after.metrics]
     for name in ["time"] if "time" in names else names:
         metric = before.metric(name) or after.metric(name)
@@ -197,7 +203,7 @@ def _print(
 
 
 def _slowest(machine: Machine, lines: Sequence[dict[str, object]], apart: bool) -> str:
-    """Return a hint why a change has no effect."""
+    """Return a hint on why a change has no effect."""
     if not apart:
         return "All ranks are on one node; -n 2x1 puts one on each of two"
     sizes = [size for line in lines if isinstance(size := line["bytes"], int)]

@@ -1,1 +1,1 @@
-"""Options: the parser, and what plans, places to run and programs they name."""
+"""Options: the parser, requests, and the plans, substrates and programs that options name."""

@@ -1,4 +1,4 @@
-"""Every command with its options. Nothing heavy is imported here: `kiviat --help` must answer at once."""
+"""Every command with its options. Imports nothing slow, because `kiviat --help` must be fast."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ Runs are kept in ./runs, or in $KIVIAT_RUNS.
 
 
 def _written(what: str, kind: str = "", *suffixes: str) -> Callable[[str], str]:
-    """The type of options that name a file to write: what cannot be written is refused before any work."""
+    """Return the type of options that name an output file; refuses unwritable files before any work."""
 
     def name_of(given: str) -> str:
         from kiviat.record.errors import InputError
@@ -87,7 +87,7 @@ _PAGE = _written("report", "HTML", ".html", ".htm")
 
 
 def parsed(given: Sequence[str] | None = None) -> Request:
-    """Return the request of the command line. Words after `--`, and those of `cc`, are passed on unread."""
+    """Return the request of the command line. Words after `--`, and those of `cc`, are passed on unparsed."""
     from kiviat.cli.options.request import CcRequest, request_of
 
     words = list(sys.argv[1:] if given is None else given)
@@ -108,7 +108,7 @@ def parsed(given: Sequence[str] | None = None) -> Request:
 
 
 def parser(replays: bool = False) -> Parser:
-    """`replays`: a trace is named, where else benchmarks are needed."""
+    """Return the parser. `replays`: a trace is given, so no benchmarks are required."""
     top = Parser(
         prog="kiviat",
         description="Evaluates how balanced a parallel machine is, its interconnect above all.",
@@ -143,7 +143,7 @@ _RUN_EXAMPLES = """Examples:
 
 
 def _examples(command: argparse.ArgumentParser, lines: str, note: str = "") -> None:
-    """Ends the command's help with `note` and example lines, printed as they are."""
+    """End the command's help with `note` and example lines, printed verbatim."""
     command.formatter_class = argparse.RawDescriptionHelpFormatter
     command.epilog = f"{note}\n\nExamples:\n{lines}" if note else f"Examples:\n{lines}"
 
@@ -155,7 +155,7 @@ def _action(
     examples: str,
     note: str = "",
 ) -> argparse.ArgumentParser:
-    """Adds the action of a command, such as `model fit`; its help ends with `note` and example lines."""
+    """Add the action of a command, such as `model fit`; its help ends with `note` and example lines."""
     added = actions.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
     _examples(added, examples, note)
     return added
@@ -183,7 +183,7 @@ def _run(command: argparse.ArgumentParser) -> None:
         "applications, hpccg, hpccg-quick, gears, gears-quick, lj, lj-quick or lammps",
     )
     what = command.add_argument_group("what to run")
-    what.add_argument("--plan", help=argparse.SUPPRESS)  # its name in version 0.1
+    what.add_argument("--plan", help=argparse.SUPPRESS)  # the option's name in version 0.1
     what.add_argument(
         "-n",
         "--ranks",
@@ -525,7 +525,7 @@ _RULES = {"small": "small", "few-nodes": "few_nodes"}
 
 
 class _Rules(argparse.Action):
-    """Stores what becomes of each rule under the rule's own name."""
+    """Stores the value of each rule under the rule's own name."""
 
     def __call__(
         self,
@@ -935,7 +935,7 @@ def _completion(command: argparse.ArgumentParser) -> None:
     command.add_argument("shell", choices=("bash", "zsh", "fish"), help="shell to complete in")
 
 
-# All but what-if, whose arguments depend on whether it replays a trace.
+# All commands except what-if, whose arguments depend on whether it replays a trace.
 _DEFINITIONS = {
     "run": _run,
     "list": _list,

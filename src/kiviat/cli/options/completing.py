@@ -1,4 +1,4 @@
-"""Answers a shell that completes a command line: argcomplete knows the options, this file the names."""
+"""Answers a shell that completes a command line: argcomplete completes options, this file names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NO_MACHINE = ("native", "emulated:", "slurm", "pbs", "lsf", "flux")
 
 
 def answer(parser: argparse.ArgumentParser) -> None:
-    """Prints what may follow, where the shell listens, and ends the process."""
+    """Print the possible completions for the shell and end the process; return if none were requested."""
     for action in _actions(parser):
         names = _NAMES.get(action.metavar) if isinstance(action.metavar, str) else None
         if names:
@@ -45,7 +45,7 @@ def _runs() -> list[str]:
     return ["last", *(path.name for path in folders if (path / RUN_FILE).is_file())]
 
 
-# By what help calls an argument.
+# Completions by the name of an argument in help.
 _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "RUN": _runs,
     "BENCH": shipped_names,

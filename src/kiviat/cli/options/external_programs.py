@@ -1,4 +1,7 @@
-"""Programs of others among the benchmarks of a run: whether one is asked for, and which is installed."""
+"""External programs among the benchmarks of a run (LAMMPS).
+
+Whether the run needs one, and which is installed.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +19,28 @@ from kiviat.plan import definition_benchmarks, names_plan, plan_benchmarks
 from kiviat.record import InputError
 from kiviat.store import read_run
 
-_PLAN = "lammps"  # of a command that names benchmarks of LAMMPS only
+_PLAN = "lammps"  # plan of commands that name LAMMPS benchmarks only
 
 
 @dataclass(frozen=True)
 class Foreign:
-    """`lammps` is None where nothing of it is asked for. `alone`: kiviat-bench has nothing to do then."""
+    """External programs of a run.
+
+    `lammps`: the LAMMPS to run, None if none of its benchmarks is requested. `alone`: kiviat-bench is not
+    needed.
+    """
 
     lammps: Lammps | None = None
     alone: bool = False
 
     @property
     def described(self) -> list[dict[str, Any]]:
-        """Descriptions of its benchmarks, in the form of kiviat-bench's own."""
+        """Return descriptions of the program's benchmarks, in the form of kiviat-bench's."""
         return described() if self.lammps else []
 
     @property
     def programs(self) -> Mapping[str, Program]:
-        """By what cases call them."""
+        """Return the programs by the name that cases use."""
         return {PROGRAM: LammpsProgram(self.lammps)} if self.lammps else {}
 
 
@@ -56,7 +63,10 @@ def foreign(request: RunRequest, resumed: Path | None, mpi: str | None) -> Forei
 
 
 def with_plan_of_lammps(options: PlanOptions) -> PlanOptions:
-    """A plan of its own serves a command that names benchmarks of LAMMPS only, and no plan."""
+    """Return the options with the LAMMPS plan if they name LAMMPS benchmarks only and no plan.
+
+    Otherwise the options are unchanged.
+    """
     words = _benchmarks(options)
     if named_plan(options) is None and words and all(map(named, words)):
         return replace(options, plan=_PLAN)

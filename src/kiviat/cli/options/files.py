@@ -1,4 +1,4 @@
-"""File names on the command line: profiles, traces, runs, outputs."""
+"""Recognises names of profiles and traces on the command line, and prints names of outputs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kiviat.record import is_replaced
 
 def names_profile(name: str) -> bool:
     """True if the name is that of a profile, not of a run."""
-    from kiviat.profile import is_profile  # only where profiles are read: imports take time
+    from kiviat.profile import is_profile  # imported here, because it takes time that few commands need
 
     path = Path(name)
     if path.is_file():
@@ -19,13 +19,13 @@ def names_profile(name: str) -> bool:
 
 def names_trace(name: str) -> bool:
     """True if the name is that of a trace, not of a run."""
-    from kiviat.trace import is_trace  # likewise
+    from kiviat.trace import is_trace  # imported here for the same reason
 
     path = Path(name)
     return (path.suffix == ".trace" and path.is_file()) or (path.is_file() and is_trace(path))
 
 
 def print_name(output: str | Path) -> None:
-    """Print the name of a written file, but not that of a device or pipe, which keeps nothing."""
+    """Print the name of a written file, but not of a device or pipe, which keeps nothing."""
     if is_replaced(Path(output)):
         print(output)

@@ -1,4 +1,4 @@
-"""The native program for the MPI that the user wants: found, built where need be, asked what it knows."""
+"""kiviat-bench for the MPI that the user chose: found, or built, and its description."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _ANSWER_TIMEOUT_S = 60.0
 
 
 def known_benchmarks(mpi: str | None) -> list[dict[str, Any]]:
-    """Return the description of every benchmark without compiling: from the program, if it is built."""
+    """Return the description of every benchmark without compiling; uses the program if it is built."""
     try:
         toolchain = find_toolchain(mpi)
     except InputError:
         if mpi:
             raise
-        return shipped_benchmarks()  # describing needs no MPI
+        return shipped_benchmarks()  # descriptions are available without an MPI
     return described(toolchain, program_path(toolchain))
 
 
@@ -39,14 +39,14 @@ def program(mpi: str | None) -> tuple[Toolchain, Path]:
 
 
 def built(toolchain: Toolchain, product: str = PROGRAM) -> Path:
-    """Return the path of a product for this MPI; if it has to be built, standard error says so."""
+    """Return the path of a product for this MPI; prints to standard error if it must be built."""
     return build(
         toolchain, product=product, tell=lambda text: print(f"kiviat: {text}", file=sys.stderr, flush=True)
     )
 
 
 def described(toolchain: Toolchain, binary: Path) -> list[dict[str, Any]]:
-    """Return what `kiviat-bench --describe` prints, or would print once it is built."""
+    """Return the output of `kiviat-bench --describe`, from the shipped description if it is not built."""
     if not binary.exists():
         return shipped_benchmarks()
     try:

@@ -1,4 +1,4 @@
-"""The command-line parser: help in groups of commands, and errors of one line that name the nearest word."""
+"""The command-line parser: help with groups of commands, and one-line errors that name the nearest word."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-_COLUMN = 12  # the longest name of a command, and two blanks
+_COLUMN = 12  # width of the longest command name plus two blanks
 
 
 class Parser(argparse.ArgumentParser):
-    """Ends with one line about what is wrong, instead of the usage."""
+    """A parser whose errors are one line instead of the usage."""
 
     def error(self, message: str) -> NoReturn:
         """Exit with code 2 and one line on standard error, instead of argparse's usage."""
@@ -19,7 +19,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Refuses what is left over at once, so that the message names this command's own options."""
+        """Refuse unknown arguments at once, so that the message names this command's own options."""
         found, extra = super().parse_known_args(args, namespace)
         if extra:
             nearest = did_you_mean(extra[0].partition("=")[0], list(self._option_string_actions))
@@ -37,7 +37,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_commands(top: Parser, groups: Mapping[str, Mapping[str, str]]) -> dict[str, argparse.ArgumentParser]:
-    """A parser for each command, by its name; `groups` has what each does, as the help of `top` lists it."""
+    """Return a parser for each command, by name.
+
+    `groups` has the summaries of the commands by group, as listed in the help of `top`.
+    """
     commands = top.add_subparsers(
         dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS, parser_class=Parser
     )
@@ -51,7 +54,7 @@ def add_commands(top: Parser, groups: Mapping[str, Mapping[str, str]]) -> dict[s
 
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
-    """The end of a sentence about an unknown word; empty if nothing known is near."""
+    """Return the end of a message about an unknown word; empty if no known word is similar."""
     from kiviat.record.suggestion import nearest
 
     found = nearest(word, known)

@@ -1,4 +1,4 @@
-"""The plan that the command line asks for."""
+"""The plan requested on the command line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DEFAULT_PLAN = "quick"
 
 
 def named_plan(options: PlanOptions) -> str | None:
-    """The plan that a word names, if any; whether the words are benchmarks is seen later."""
+    """Return the plan that a word names, None if there is none; benchmarks are recognised later."""
     words = [word for word in options.benchmarks if names_plan(word)]
     return options.plan or (words[0] if words else None)
 
@@ -55,7 +55,10 @@ def asked_plan(options: PlanOptions, known: list[dict[str, Any]], available: int
 def _refuse_ranks_that_do_not_fit(
     ranks: str, available: int, names: list[str], known: list[dict[str, Any]]
 ) -> None:
-    """Refuse 12 ranks for a program that needs a power of two, instead of running it on 8."""
+    """Raise InputError for ranks that a benchmark cannot use, such as 12 if it needs a power of two.
+
+    Otherwise the benchmark would silently run on 8.
+    """
     for benchmark in find_benchmarks([Benchmark.from_json(entry) for entry in known], names, COMMAND_LINE):
         rule = benchmark.ranks
         if rule.numbers != "any" and not expand_ranks(ranks, available, rule, "-n", strict=False):
@@ -82,7 +85,7 @@ def _mode(options: PlanOptions) -> str | None:
 
 
 def asked_once(options: PlanOptions) -> PlanOptions:
-    """Set one launch and one call, since simulated time repeats itself, unless the command line differs."""
+    """Set one launch and one call, unless the command line gives others: simulated times do not vary."""
     once = options.iterations is None and not options.pallas2
     return replace(options, launches=options.launches or 1, once=once)
 
@@ -104,7 +107,7 @@ def _axes(options: PlanOptions) -> dict[str, Any]:
 
 
 def refuse_other_options(request: RunRequest) -> None:
-    """A run goes on with the plan it began with, as a run of the machine it began on."""
+    """Raise InputError for options that contradict a resumed run, which keeps its plan and machine."""
     for name, value in {**asdict(request.what), "machine": request.machine}.items():
         if value not in (None, False, ()):
             shown = list(value) if isinstance(value, tuple) else value

@@ -1,4 +1,4 @@
-"""Refuses, before anything starts, what does not fit into the memory of this machine."""
+"""Refuses, before anything starts, plans that do not fit into this machine's memory."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from kiviat.plan import Plan
 from kiviat.record import InputError
 from kiviat.record.units import format_bytes
 
-# Bounds of b_eff (bench/pattern/b_eff.cpp), and its buffers in a rank: six messages out and six in.
+# Bounds of b_eff's lmax (bench/pattern/b_eff.cpp), and its buffers per rank: six messages out and six in.
 _LEAST_BYTES, _MOST_BYTES = 4096, 128 << 20
 _MESSAGES_KEPT = 12
 
 
 def refuse_beyond_memory(plan: Plan, substrate: Substrate) -> None:
-    """InputError for an lmax that b_eff cannot have, as far as this machine has to hold all ranks."""
+    """Raise InputError for an lmax that b_eff cannot use, if this machine has to hold all ranks."""
     available = available_memory_bytes()
     for case in plan.cases:
         lmax = case.axes.get("lmax")
-        if not isinstance(lmax, int) or lmax == 0:  # 0: as much as the memory allows
+        if not isinstance(lmax, int) or lmax == 0:  # 0: as large as memory allows
             continue
         if not _LEAST_BYTES <= lmax <= _MOST_BYTES:
             raise InputError(

@@ -1,4 +1,4 @@
-"""Commands and options by the names that they had in version 0.1; to be removed with version 0.3."""
+"""Replaces names of commands and options of version 0.1 by current ones; to be removed with version 0.3."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 _COMMANDS: Mapping[str, Sequence[str]] = {"machine": ("host",), "machines": ("model", "list")}
-# Present name of each, and the prefix of its value.
+# Current name of each option, and a prefix for its value.
 _OPTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "run": {"--multi": ("--groups", "")},
     "profile": {"--crossing": ("--mpi-traffic", ""), "--waits": ("--wait-states", "")},
@@ -16,7 +16,7 @@ _OPTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 
 
 def current_names(words: Sequence[str]) -> list[str]:
-    """The words of a command line with the names of today; stderr tells of each that was replaced."""
+    """Return the words of a command line with current names; reports each replacement on stderr."""
     if not words:
         return []
     command, rest = words[0], list(words[1:])
@@ -35,7 +35,7 @@ def current_names(words: Sequence[str]) -> list[str]:
             continue
         new, rule = renamed[option]
         _tell(option, f"{new} {rule}".rstrip())
-        if rule:  # which the value follows
+        if rule:  # followed by the value
             current.append(f"{new}={rule}{value if equals else next(following, '')}")
         else:
             current.append(new + equals + value)

@@ -1,11 +1,11 @@
-"""One frozen, typed request per command: all that a command learns from the command line.
+"""One frozen, typed request per command, with everything that it needs from the command line.
 
-`kiviat.cli.options.arguments.parsed` makes them by `request_of`, and nothing else does from what argparse
-returns. Fields have the names of the options; parts that several commands share are classes of their own.
-Nothing heavy is imported here: every command waits for it.
+Only `kiviat.cli.options.arguments.parsed` makes requests, by `request_of`, and nothing else uses the result
+of argparse. Fields have the names of the options; parts that several commands share are separate classes.
+Imports nothing slow, because every command imports it.
 """
 
-# `_filled` reads the types of fields as classes: no `from __future__ import annotations` here.
+# No `from __future__ import annotations` here, because `_filled` reads types of fields as classes.
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -21,7 +21,7 @@ _Part = TypeVar("_Part")
 class PlanOptions:
     """What to run and how to measure it.
 
-    With `once` each case is called once, as simulated time needs no more; commands set it, no option does.
+    `once`: each case is called once, which suffices for simulated time; set by commands, not by an option.
     """
 
     benchmarks: tuple[str, ...] = ()
@@ -56,14 +56,14 @@ class Where:
 
 
 class Request:
-    """`module` of kiviat.cli has the function `execute`, which takes the request and returns an exit code."""
+    """Base class of requests. `module` of kiviat.cli has `execute(request)`, which returns the exit code."""
 
     module: ClassVar[str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest(Request):
-    """`arrangement` names the one that runs, of a plan that has several; no option sets it."""
+    """Options of `kiviat run`. `arrangement` is the one to run, of a plan with several; no option sets it."""
 
     module = "commands.run"
     what: PlanOptions = PlanOptions()
@@ -85,7 +85,7 @@ class RunRequest(Request):
 
 @dataclass(frozen=True, kw_only=True)
 class RunProgramRequest(RunRequest):
-    """The words after `--` instead of benchmarks."""
+    """Options of `kiviat run -- PROGRAM`; `program`: the words after `--`."""
 
     module = "subcommands.run_program"
     program: tuple[str, ...]
@@ -93,7 +93,7 @@ class RunProgramRequest(RunRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class RunReplayRequest(RunRequest):
-    """A trace instead of benchmarks."""
+    """Options of `kiviat run --replay TRACE`."""
 
     module = "subcommands.run_replay"
     replay: str
@@ -131,7 +131,7 @@ class ReportRequest(Request):
 
 @dataclass(frozen=True)
 class BalanceRequest(Request):
-    """`with_systems` is None without --with."""
+    """Options of `kiviat balance`; `with_systems` is None without --with."""
 
     module = "commands.balance"
     runs: tuple[str, ...]
@@ -158,7 +158,7 @@ class ScalingRequest(Request):
 
 @dataclass(frozen=True)
 class CompareRequest(Request):
-    """`threshold` in percent."""
+    """Options of `kiviat compare`; `threshold` is in percent."""
 
     module = "commands.compare"
     a: str
@@ -189,7 +189,7 @@ class ExportRequest(Request):
 
 @dataclass(frozen=True)
 class SqlRequest(Request):
-    """`run` is None for all runs."""
+    """Options of `kiviat sql`; `run` is None for all runs."""
 
     module = "commands.sql"
     query: str
@@ -200,7 +200,7 @@ class SqlRequest(Request):
 
 @dataclass(frozen=True)
 class IngestRequest(Request):
-    """Options of `kiviat ingest`; `ranks` counts where a file does not say how many there were."""
+    """Options of `kiviat ingest`; `ranks` is used for files that do not contain their number."""
 
     module = "commands.ingest"
     files: tuple[str, ...]
@@ -244,7 +244,7 @@ class ClusterCeilingRequest(Request):
 
 @dataclass(frozen=True)
 class ModelFitRequest(Request):
-    """Rates as they are typed: "12.5 GB/s"."""
+    """Options of `kiviat model fit`. Rates are texts such as "12.5 GB/s"."""
 
     module = "commands.model"
     runs: tuple[str, ...]
@@ -294,7 +294,7 @@ class ModelListRequest(Request):
 
 @dataclass(frozen=True)
 class ModelShowRequest(Request):
-    """Options of `kiviat model show`; `output` is for a picture of the network, as SVG."""
+    """Options of `kiviat model show`; `output`: file for a picture of the network, as SVG."""
 
     module = "subcommands.model_machines"
     machine: str
@@ -304,7 +304,7 @@ class ModelShowRequest(Request):
 
 @dataclass(frozen=True)
 class CcRequest(Request):
-    """The words are the compiler's."""
+    """Options of `kiviat cc`; `words` are arguments of the compiler."""
 
     module = "commands.cc"
     words: tuple[str, ...]
@@ -312,7 +312,7 @@ class CcRequest(Request):
 
 @dataclass(frozen=True)
 class ProfileRequest(Request):
-    """`program`: the words after `--`."""
+    """Options of `kiviat profile`; `program`: the words after `--`."""
 
     module = "commands.profile"
     what: PlanOptions
@@ -330,7 +330,7 @@ class ProfileRequest(Request):
 
 @dataclass(frozen=True)
 class TraceRequest(Request):
-    """`program`: the words after `--`."""
+    """Options of `kiviat trace`; `program`: the words after `--`."""
 
     module = "commands.trace"
     where: Where
@@ -343,7 +343,7 @@ class TraceRequest(Request):
 
 @dataclass(frozen=True)
 class PlaceRequest(Request):
-    """`program`: the words after `--`."""
+    """Options of `kiviat place`; `program`: the words after `--`."""
 
     module = "commands.place"
     profile: str
@@ -368,7 +368,7 @@ class PlaceRequest(Request):
 
 @dataclass(frozen=True)
 class WhatIfRequest(Request):
-    """`set` is what changes of the machine."""
+    """Options of `kiviat what-if`; `set`: changes of the machine."""
 
     module = "commands.what_if"
     machine: str
@@ -398,7 +398,7 @@ class CompletionRequest(Request):
     shell: Literal["bash", "zsh", "fish"]
 
 
-# By the command's name and that of its action.
+# Request by the command's name and that of its action.
 REQUESTS: Mapping[str, type[Request]] = {
     "run": RunRequest,
     "list": ListRequest,
@@ -431,7 +431,10 @@ REQUESTS: Mapping[str, type[Request]] = {
 
 
 def request_of(parsed: Namespace, program: tuple[str, ...] | None) -> Request:
-    """The request of a parsed command line. `program` is what follows `--`, None where there is no `--`."""
+    """Return the request of a parsed command line.
+
+    `program`: the words after `--`, None if there is no `--`.
+    """
     given = {**vars(parsed), "program": program or ()}
     kind = REQUESTS[" ".join(filter(None, (given["command"], given.get("action"))))]
     if kind is RunRequest and given["replay"] is not None:
@@ -442,7 +445,7 @@ def request_of(parsed: Namespace, program: tuple[str, ...] | None) -> Request:
 
 
 def _filled(kind: type[_Part], given: Mapping[str, Any]) -> _Part:
-    """A dataclass whose fields have the values of the same names, those of its parts too; lists as tuples."""
+    """Return a dataclass with the values of the same names, also in its parts; lists become tuples."""
     assert is_dataclass(kind)
     values: dict[str, Any] = {}
     for field in fields(kind):

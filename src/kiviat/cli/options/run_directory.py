@@ -1,4 +1,4 @@
-"""The directory of a new run: below the folder, and for the machine, that the command line names."""
+"""Creates the directory of a new run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ def new_run(
     watts: Mapping[str, Any] | None = None,
     benchmarks: Mapping[str, Any] | None = None,
 ) -> RunDirectory:
-    """`plan`, `watts`, declared ones, and `benchmarks` are as run.json holds them."""
+    """Create the directory of a new run in the requested folder, for the requested machine.
+
+    `plan`, declared `watts` and `benchmarks` are in the form of run.json.
+    """
     return RunDirectory.create(
         home_of(request.output),
         name,

@@ -16,7 +16,7 @@ _OF_BENCHMARKS = (
 
 
 def refuse_benchmarks(request: RunRequest, instead: str) -> None:
-    """`instead` is what is run: "--replay", for example."""
+    """Raise InputError for options of benchmarks; `instead` names what is run, such as "--replay"."""
     what = request.what
     if what.benchmarks:
         raise InputError(f"benchmarks ({what.benchmarks[0]}, …) and {instead}; give one of both")
@@ -33,7 +33,7 @@ def refuse_benchmarks(request: RunRequest, instead: str) -> None:
 
 
 def refuse_options_of_programs(compute: float | None, speed: float | None) -> None:
-    """Refuse options that benchmarks do not take."""
+    """Raise InputError for options that benchmarks do not have."""
     if compute is not None:
         raise InputError(
             "--compute is for programs after --: how long a benchmark computes the machine's model says"
@@ -50,6 +50,6 @@ def new_folder(path: Path) -> Path:
 
 
 def failed(what: str, path: Path, ended: LaunchResult) -> int:
-    """Says why, and gives the exit code."""
+    """Print why the run failed, and return the exit code."""
     print(f"kiviat: {what}: {ended.reason}; output in {path / 'launches' / '0'}", file=sys.stderr)
     return 1 if ended.signal is None else 128 + ended.signal

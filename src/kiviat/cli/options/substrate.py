@@ -1,4 +1,4 @@
-"""The substrate that the command line asks for: `--on`, `-n 8x2`, `--ppn`, `--place`, `--bind`."""
+"""The substrate requested on the command line: `--on`, `-n 8x2`, `--ppn`, `--place`, `--bind`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from kiviat.record.suggestion import suggestion
 
 
 def substrate_of(text: str | None) -> Substrate:
-    """Return the substrate of `--on`: "native", "emulated:4x2,rate=1Gbit", or our job's scheduler."""
+    """Return the substrate of `--on`, such as "emulated:4x2,rate=1Gbit"; by default that of the current job.
+
+    Outside of jobs the default is this machine.
+    """
     kind, _, rest = (text or "native").partition(":")
     if kind == "native" and not rest:
         return Native()
@@ -37,7 +40,7 @@ def substrate_of(text: str | None) -> Substrate:
 
 
 def mpi_on(text: str | None, mpi: str | None) -> str | None:
-    """The MPI that `--on` needs, else the one that `--mpi` names."""
+    """Return the MPI that `--on` needs, else `mpi`."""
     if (text or "").partition(":")[0] != "simulated":
         if mpi == SIMULATOR:
             raise InputError(f"--mpi {mpi} runs on modelled machines only; give --on simulated:MACHINE")
@@ -70,13 +73,13 @@ def declared_watts(given: str | None, substrate: Substrate) -> DeclaredWatts | N
 
 
 def scheduler_to_ask(text: str | None) -> Scheduler | None:
-    """The scheduler that `--on` names, unless we are in a job of it already."""
+    """Return the scheduler that `--on` names; None inside one of its jobs."""
     scheduler = schedulers().get((text or "").partition(":")[0])
     return None if scheduler is None or scheduler.is_inside(os.environ) else scheduler
 
 
 def settled_shape(ranks: str | None, where: Where) -> tuple[str | None, Where]:
-    """The ranks and their place, where `-n 8x2` has become 16 ranks, two on each node."""
+    """Return ranks and placement; `-n 8x2` becomes 16 ranks, two per node."""
     if ranks is None or "x" not in ranks.lower():
         return ranks, where
     shape = parse_shape(ranks)
@@ -88,5 +91,5 @@ def settled_shape(ranks: str | None, where: Where) -> tuple[str | None, Where]:
 
 
 def options_of(where: Where) -> LauncherOptions:
-    """Return the launcher's options that the command line gives."""
+    """Return the launcher's options on the command line."""
     return LauncherOptions(launcher=where.launcher, place=where.place, per_node=where.ppn, bind=where.bind)

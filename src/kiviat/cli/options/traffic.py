@@ -19,9 +19,9 @@ _TABLES = ("messages", "message_bytes")
 
 @dataclass(frozen=True)
 class Program:
-    """`nodes` numbers the nodes on which the ranks were, None where that is not known.
+    """Traffic of a program.
 
-    `counted` says what the matrix is.
+    `nodes` has the node of each rank, None if unknown; `counted` describes the matrix.
     """
 
     name: str
@@ -61,7 +61,7 @@ def _of_profile(profile: Profile) -> Program:
 
 
 def _of_run(path: Path, case: str | None) -> Program:
-    """The first launch of a case; programs count their messages on simulated machines."""
+    """Return the traffic of a case's first launch; messages are counted on simulated machines only."""
     found: dict[str, dict[str, TableRow]] = {}
     for row in load_tables(path):
         if row.table.name in _TABLES and row.outcome == "ok":
@@ -88,7 +88,7 @@ def _of_run(path: Path, case: str | None) -> Program:
 
 
 def _by_pair(row: TableRow, path: Path) -> NDArray[np.int64]:
-    """Summed over what a program consists of."""
+    """Return the matrix of a table, summed over the program's kernels."""
     lengths = {name: len(values) for name, values in row.table.axes}
     if (
         lengths.get("from") != row.ranks
@@ -104,7 +104,7 @@ def _by_pair(row: TableRow, path: Path) -> NDArray[np.int64]:
 
 
 def in_words(program: Program) -> str:
-    """One line."""
+    """Return a description of the traffic in one line."""
     traffic = program.traffic
     return (
         f"{program.name}: {traffic.ranks} ranks send {format_bytes(int(traffic.bytes.sum()))} in "

@@ -1,4 +1,4 @@
-"""Substrate and placement under `kiviat profile` and `kiviat trace`: `--on`, `--place`, `--ppn`."""
+"""Substrate and placement for `kiviat profile` and `kiviat trace`: `--on`, `--place`, `--ppn`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kiviat.record import InputError
 
 
 def started(where: Where, words: Sequence[str], toolchain: Toolchain) -> tuple[Substrate, LaunchFactory]:
-    """Return the substrate to enter and how the program starts there: unchanged without such options."""
+    """Return the substrate to enter and the factory of launches; without options the command is unchanged."""
     options = options_of(where)
     if where.on is None and not options.places:
         return Native(), as_it_is(words)
@@ -25,5 +25,5 @@ def started(where: Where, words: Sequence[str], toolchain: Toolchain) -> tuple[S
             "`kiviat trace` them here, and replay that"
         )
     starting = on(substrate, toolchain, words, options)
-    starting(Path())  # what cannot be placed is refused before anything is made
+    starting(Path())  # refuses impossible placements before anything is created
     return substrate, starting

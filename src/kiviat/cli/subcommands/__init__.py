@@ -1,1 +1,1 @@
-"""Forms of commands that are commands in themselves: `model predict`, `place --verify`, `run --replay`."""
+"""Forms of commands with modules of their own: `model predict`, `place --verify`, `run --replay` …."""

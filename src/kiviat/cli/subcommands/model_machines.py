@@ -1,4 +1,4 @@
-"""`kiviat model list` and `show`: the modelled machines, and what is known, assumed and unknown of one."""
+"""`kiviat model list` and `show`: the modelled machines; known, assumed and unknown parameters of one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _OPTIONAL = (
 
 
 def execute(request: ModelListRequest | ModelShowRequest) -> int:
-    """Print all modelled machines, or what is known of one; with `-o`, draw its network instead."""
+    """Print all modelled machines, or the parameters of one; with `-o`, draw its network instead."""
     return _show(request) if isinstance(request, ModelShowRequest) else _list(request)
 
 
@@ -103,7 +103,7 @@ def _show(request: ModelShowRequest) -> int:
 
 
 def shape_of(machine: Machine) -> Shape:
-    """Return what the picture of a machine's network shows of it."""
+    """Return the network of a machine for its picture."""
     return Shape(
         machine.topology_kind,
         machine.nodes,

@@ -1,4 +1,4 @@
-"""`kiviat model predict`: what a model gives for the cases of a run, beside what the run measured."""
+"""`kiviat model predict`: compares a model's results for the cases of a run with the measured ones."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from kiviat.store.read import load
 
 @dataclass(frozen=True)
 class Predicted:
-    """One quantity: `model` is None where the simulation has it not."""
+    """One quantity; `model` is None if the simulation does not have it."""
 
     measured: Summary
     model: float | None
 
     @property
     def error(self) -> float | None:
-        """Relative error of the model against the measured median; None if the model gives nothing."""
+        """Relative error of the model against the measured median; None without a modelled value."""
         return None if self.model is None else self.model / self.measured.median - 1
 
 
@@ -63,7 +63,10 @@ def execute(request: ModelPredictRequest) -> int:
 
 
 def predict(machine: Machine, run: Run, summaries: Sequence[Summary]) -> list[Predicted]:
-    """The times of all cases, and what studies report; values per process are left out, being the same."""
+    """Simulate the cases and return times and metrics of studies.
+
+    Metrics per process are omitted, because they have the same relative error.
+    """
     cases: dict[str, list[Summary]] = {}
     for summary in summaries:
         cases.setdefault(summary.case, []).append(summary)
@@ -88,10 +91,12 @@ def predict(machine: Machine, run: Run, summaries: Sequence[Summary]) -> list[Pr
 
 
 def _places(machine: Machine, run: Run, folder: Path) -> dict[int, Path]:
-    """For each number of ranks that a launch had, a file that says on which node each of them ran.
+    """Write a placement file for each number of ranks of a launch, with the node of each rank.
 
-    As seen, whatever was asked for: the model's nodes may be more than those that took part, and have more
-    cores than those had slots. None if the positions are unknown.
+    Return the files.
+
+    The placement is the observed one, not the requested one: the model may have more nodes than the run used,
+    and more cores per node than its nodes had slots. Empty if the nodes are unknown.
     """
     files: dict[int, Path] = {}
     for launch in run.launches:

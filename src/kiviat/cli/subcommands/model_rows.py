@@ -1,4 +1,4 @@
-"""`kiviat model check` and `kiviat model validate`: models beside what was published."""
+"""`kiviat model check` and `kiviat model validate`: compare models with published results."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def execute(request: ModelCheckRequest | ModelValidateRequest) -> int:
 
 
 def _check(request: ModelCheckRequest) -> int:
-    """1 where an exact row that contradicts no other is farther off than it may be.
+    """Return 1 if an exact row that contradicts no other is off by more than the tolerance, else 0.
 
-    What was changed in an uncalibrated variant has no row of its own, and its base's rows need not fit it.
+    An uncalibrated variant need not fit its base's rows, and has no rows of its own.
     """
     machine = find_machine(request.machine)
     questions = calibration(machine)
@@ -104,7 +104,7 @@ def _validated(machine: Machine, sensitivity: bool) -> list[ModelVerdict]:
 
 
 def _judged(machine: Machine, questions: Sequence[Question]) -> list[Verdict]:
-    """Judge all questions. Their cases run together, in parallel and each only once."""
+    """Judge all questions. Their cases are simulated together, in parallel, and each only once."""
     asked = [
         SimulatedCase(
             machine, want.benchmark, want.ranks, want.bytes, want.axes, want.place, want.per_node, want.bind

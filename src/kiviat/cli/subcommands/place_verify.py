@@ -1,4 +1,7 @@
-"""`kiviat place --verify -- mpirun …`: the program under each placement; what was predicted, what seen."""
+"""`kiviat place --verify -- mpirun …`.
+
+Runs the program under each placement and compares with predictions.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ def verify(
     layouts: Mapping[str, Layout],
     predictions: Mapping[str, Prediction],
 ) -> int:
-    """Rounds of all placements in turn, so that what changes meanwhile hits all of them."""
+    """Run all placements in turn, several rounds, so that changes of the machine affect all equally.
+
+    Print predicted and observed bytes and times.
+    """
     command = taken_apart(request.program)
     if command.ranks != program.traffic.ranks:
         raise InputError(
@@ -86,13 +92,16 @@ class _Runner:
 
 
 def _lines(layout: Layout, substrate: Substrate) -> list[str]:
-    """Return the lines of a place file. Emulated nodes share cores, so ranks are not bound there."""
+    """Return the lines of a placement file. Emulated nodes share cores, so ranks are not bound there."""
     places = [Place(place.node) if substrate.shares_cores else place for place in layout.places]
     return replace(layout, places=tuple(places)).lines()
 
 
 def _shared(substrate: Substrate) -> Path | None:
-    """Return a folder that all nodes see: the working directory; None for this machine's temporary one."""
+    """Return a folder that all nodes see, the working directory.
+
+    None to use a temporary one on this machine.
+    """
     return None if substrate.is_this_machine else Path.cwd()
 
 

@@ -1,4 +1,4 @@
-"""`kiviat profile --on simulated:MACHINE`: a program of the user's, or one of our benchmarks."""
+"""`kiviat profile --on simulated:MACHINE`: a user's program, or a benchmark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from kiviat.record import InputError
 def execute(request: ProfileRequest) -> int:
     """Profile a program or a benchmark on a modelled machine.
 
-    Return its exit code, or 1 if it ended without a whole profile; a dry run prints the command.
+    Return its exit code, or 1 if the profile is incomplete; a dry run prints the command.
     """
     if request.wait_states:
         raise InputError("--wait-states: wait states are not recorded on simulated machines; leave it out")
@@ -46,7 +46,7 @@ def execute(request: ProfileRequest) -> int:
     toolchain = find_toolchain(mpi_on(where.on, request.mpi))
     of = _of_program if request.program else _of_benchmark
     name, program, look = of(request, toolchain, options_of(where))
-    program.starting(Path())  # what cannot be placed is refused before anything is made
+    program.starting(Path())  # refuses impossible placements before anything is created
     library = TOOL.library(toolchain, dry=request.dry_run)
     output = Path(request.output or TOOL.default_name(name))
     if request.dry_run:
@@ -70,7 +70,7 @@ def _simulated(where: Where) -> Simulated:
 
 
 def _of_program(request: ProfileRequest, toolchain: Toolchain, options: LauncherOptions) -> _Subject:
-    """A program that `kiviat cc` built."""
+    """Return a program built by `kiviat cc`, to be profiled."""
     if launcher_place(request.program) is not None:
         raise InputError(
             f"--on {request.where.on}: programs compiled for a real MPI do not run there; compile with "
@@ -83,7 +83,7 @@ def _of_program(request: ProfileRequest, toolchain: Toolchain, options: Launcher
         if value is not None:
             raise InputError(f"{option} is for benchmarks; leave it out with a program after --")
     compute = factor_of(request.compute)
-    # Built in seconds with the profiler: kiviat-bench is not needed here.
+    # The platform built with the profiler takes seconds; kiviat-bench is not needed.
     substrate = Simulated(_simulated(request.where).machine, PROFILER)
     ranks = ranks_of(request.what.ranks) or substrate.default_ranks(options)
 
@@ -96,7 +96,7 @@ def _of_program(request: ProfileRequest, toolchain: Toolchain, options: Launcher
 
 
 def _of_benchmark(request: ProfileRequest, toolchain: Toolchain, options: LauncherOptions) -> _Subject:
-    """One case of a benchmark of ours, once."""
+    """Return one case of a benchmark, to be called once and profiled."""
     refuse_options_of_programs(request.compute, None)
     substrate = _simulated(request.where)
     bench = KiviatBench(program_path(toolchain) if request.dry_run else built(toolchain))

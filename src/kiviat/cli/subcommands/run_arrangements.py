@@ -1,4 +1,4 @@
-"""Plans that say where ranks go: one run for each arrangement, and one report over all."""
+"""Runs a plan with several arrangements of ranks: one run for each, and one report about all."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from kiviat.plan import Arrangement
 from kiviat.record import InputError
 from kiviat.store import call_run
 
-# The exit code of a run, and where it is; nowhere where there was only to be shown what it would do.
+# Executes a run; returns its exit code and directory, None in a dry run.
 Run = Callable[[RunRequest], tuple[int, Path | None]]
 
 
 def run_arranged(
     plan: str, arrangements: Sequence[Arrangement], request: RunRequest, substrate: Substrate, run: Run
 ) -> int:
-    """The worst exit code of all; what the machine has no room for is left out and named.
+    """Run all arrangements; return the worst exit code. Arrangements that do not fit are named and skipped.
 
-    InputError where nothing is left, or where the command line says where ranks go too.
+    Raise InputError if none fits, or if the command line gives a placement as well.
     """
     where = request.where
     given = {"-n": request.what.ranks, "--ppn": where.ppn, "--place": where.place, "--bind": where.bind}
@@ -59,7 +59,7 @@ def run_arranged(
 
 
 def _possible(arrangements: Sequence[Arrangement], substrate: Substrate) -> list[Arrangement]:
-    """Ranks of emulated nodes share the machine's cores, and are bound to none."""
+    """Return the arrangements without binding if nodes share cores, because their ranks cannot be bound."""
     if substrate.shares_cores:
         return list(dict.fromkeys(replace(arrangement, bind=None) for arrangement in arrangements))
     return list(arrangements)

@@ -1,4 +1,4 @@
-"""`kiviat run --on slurm`: the run as a job, watched from here until it is complete."""
+"""`kiviat run --on slurm`: submits the run as a job and watches it until it is complete."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def _option(word: str) -> tuple[str, str]:
 
 
 def _command(request: RunRequest, folder: Path) -> str:
-    """Return the job's command, which resumes the run each time that the job starts.
+    """Return the job's command, which resumes the run whenever the job starts.
 
-    -P: no module of the working directory, which may be a stranger's.
+    -P: does not import modules of the working directory, which may belong to another user.
     """
     words = [sys.executable, "-P", "-m", "kiviat.cli.main", "run", "--resume", str(folder)]
     words += [] if request.timeout is None else ["--timeout", str(request.timeout)]
@@ -66,10 +66,10 @@ def _command(request: RunRequest, folder: Path) -> str:
 
 
 class Job:
-    """A run's job: submitted, watched, submitted again where its time was over before the run's end."""
+    """A run's job: submitted, watched, and submitted again if its time limit ended it before the run did."""
 
     def __init__(self, scheduler: Scheduler, folder: Path, script: str, resume: str) -> None:
-        """`resume` is the command that goes on with the run."""
+        """`resume`: the command that continues the run."""
         self._scheduler = scheduler
         self._folder = folder
         self._resume = resume
@@ -79,7 +79,10 @@ class Job:
         (folder / SCRIPT_FILE).chmod(0o755)
 
     def run(self) -> int | None:
-        """Returns once the run is complete, or the signal that interrupted us: the job is cancelled then."""
+        """Return None when the run is complete.
+
+        The signal if one interrupted this, after cancelling the job.
+        """
         barren, done = 0, self._results()
         while True:
             with Interrupts() as interrupts:
@@ -96,7 +99,7 @@ class Job:
             release(self._folder)
 
     def _heed(self, ending: Ending | None, barren: int) -> None:
-        """Raises InputError where the rest of the run is not to be submitted."""
+        """Raise InputError if the rest of the run is not to be submitted."""
         title, kept = self._scheduler.title, f"{self._folder} keeps what is finished"
         again = f"`{self._resume}` submits the rest"
         if ending == "cancelled":
@@ -118,10 +121,10 @@ class Job:
         _say(f"{self._scheduler.title} job {self._job}, script {self._folder / SCRIPT_FILE}")
 
     def _watch(self, interrupts: Interrupts) -> None:
-        """Until the run is complete, or the job is gone.
+        """Return when the run is complete or the job has ended.
 
-        The run is looked at all the time; the scheduler, which others need too, is asked more and more
-        seldom, sooner again when the job's state has changed.
+        The run's directory is polled continually. The scheduler, which others use, too, is polled at
+        increasing intervals, which are reset when the job's state changes.
         """
         state: State | None = None
         told: tuple[State | None, int] = (None, 0)
@@ -146,10 +149,11 @@ class Job:
                 told = seen
 
     def _ask(self, silent: int) -> tuple[State | None, int]:
-        """Return the state of the job and 0; without an answer, None and how often in a row there was none.
+        """Return the job's state and 0.
 
-        A scheduler that is being restarted answers nonsense for a while. Raise InputError if that lasts too
-        long.
+        If the scheduler does not answer, None and the number of failures in a row.
+
+        A scheduler gives invalid answers while it restarts. Raise InputError if this lasts too long.
         """
         try:
             return self._scheduler.state_of(self._job or ""), 0
@@ -178,7 +182,7 @@ def _sleep(seconds: float, interrupts: Interrupts) -> None:
 
 
 def _confirmed(what: str) -> bool:
-    """Ask whether to submit the rest; return False without a terminal."""
+    """Ask the user whether to submit the rest; return False without a terminal."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     print(f"{what}; submit the rest? [y/N] ", end="", file=sys.stderr, flush=True)

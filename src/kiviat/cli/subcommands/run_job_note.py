@@ -1,4 +1,4 @@
-"""Jobs of a run: noted in job.json by the kiviat that submits them, and in the run's lock."""
+"""Jobs of a run, as noted in job.json by the kiviat process that submits them, and in the run's lock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kiviat.record.valid import parse_json
 from kiviat.store import forget_writer, refuse_living, writing_jobs
 
 JOB_FILE = "job.json"
-# Job identifiers, never options: the note may come from a stranger.
+# Pattern of job identifiers, which excludes options, because another user may have written the note.
 _IDENTIFIER = re.compile(r"\w[\w.@\[\]-]*")
 
 
@@ -25,22 +25,22 @@ def note_job(folder: Path, scheduler: Scheduler, job: str) -> None:
 
 
 def own_job(scheduler: Scheduler) -> str:
-    """The job in which this process runs, as a run's lock names it; "" if it runs in none."""
+    """Return the job in which this process runs, in the form used in locks; "" outside of jobs."""
     job = scheduler.own_job()
     return f"{scheduler.name}:{job}" if job else ""
 
 
 def take_over(folder: Path, scheduler: Scheduler) -> None:
-    """In the job of this run: an earlier writer of the same job is gone, because the job was requeued."""
+    """Remove the lock of an earlier process of the same job, which was requeued."""
     if (job := own_job(scheduler)) == _noted_job(folder):
         forget_writer(folder, job)
 
 
 def release(folder: Path) -> None:
-    """Remove the lock of a run's jobs that have ended.
+    """Remove the locks of a run's jobs that have ended.
 
-    Raise InputError if a job of the run waits or runs, if its scheduler does not answer, or if another
-    process writes the run.
+    Raise InputError if a job of the run is waiting or running, if its scheduler does not answer, or if
+    another process writes the run.
     """
     for job in {_noted_job(folder), *writing_jobs(folder)}:
         name, _, number = job.partition(":")
@@ -58,7 +58,7 @@ def release(folder: Path) -> None:
 
 
 def _noted_job(folder: Path) -> str:
-    """Return the last job submitted for the run, as its lock names it, or ""."""
+    """Return the last job submitted for the run, in the form used in locks; "" if there is none."""
     try:
         note = parse_json(read_text(folder / JOB_FILE))
         return f"{note['scheduler']}:{note['job']}"

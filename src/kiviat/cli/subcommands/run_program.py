@@ -39,11 +39,11 @@ def execute(request: RunProgramRequest) -> int:
             f"-- {request.program[0]}: kiviat runs programs of yours on simulated machines only; "
             "give --on simulated:MACHINE"
         )
-    substrate = Simulated(substrate.machine, REPLAYER)  # built in seconds: kiviat-bench is not needed here
+    substrate = Simulated(substrate.machine, REPLAYER)  # takes seconds to build; kiviat-bench is not needed
     options = options_of(where)
     ranks = ranks_of(shape) or substrate.default_ranks(options)
     toolchain = find_toolchain(SIMULATOR)
-    substrate.start(toolchain, ranks, Path(), options)  # what cannot be placed is refused before a run begins
+    substrate.start(toolchain, ranks, Path(), options)  # refuses impossible placements before a run begins
     built(toolchain, REPLAYER)
     with new_run(request, program.name, substrate) as directory:
         folder = new_folder(directory.path)
@@ -102,7 +102,7 @@ def factor_of(compute: float | None) -> float:
 
 
 def ranks_of(text: str | None) -> int | None:
-    """The one number that `-n` gives; None where it is not given."""
+    """Return the number in `-n`, None without it. Raise InputError for anything but one number."""
     if text is None:
         return None
     if not text.isdigit() or int(text) < 1:
@@ -111,7 +111,10 @@ def ranks_of(text: str | None) -> int | None:
 
 
 def simulated_start(start: LaunchSpec, substrate: Simulated, folder: Path, compute: float) -> LaunchSpec:
-    """Every rank has variables of its own, and payload matters; `compute` says how computation counts."""
+    """Return the launch with separate variables for each rank and with payload.
+
+    `compute`: factor of host time.
+    """
     flops = substrate.machine.numbers["core.flops"].value
     config = {
         "smpi/privatization": "dlopen",

@@ -1,4 +1,7 @@
-"""`kiviat run --on simulated:MACHINE --replay TRACE`: a recorded program on a machine one does not have."""
+"""`kiviat run --on simulated:MACHINE --replay TRACE`.
+
+Predicts the time of a recorded program on a machine.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def execute(request: RunReplayRequest) -> int:
     request = replace(request, where=placed(trace, request.what.ranks, request.where))
     options = options_of(request.where)
     speed = speed_of(trace, substrate.machine, request.speed)
-    refuse_unplaceable(trace, substrate.machine, options)  # before a run begins
+    refuse_unplaceable(trace, substrate.machine, options)  # raises InputError before a run begins
     with new_run(request, f"replay-{trace.program}", substrate) as directory:
         folder = new_folder(directory.path)
         replayed = replay(
@@ -61,7 +64,7 @@ def execute(request: RunReplayRequest) -> int:
 
 
 def placed(trace: Trace, ranks: str | None, where: Where) -> Where:
-    """Return the placement of a trace's ranks: `-n` may repeat their number, or give ranks per node."""
+    """Return the placement of a trace's ranks; `-n` may repeat their number, or give ranks per node."""
     ranks, where = settled_shape(ranks, where)
     if ranks is not None and ranks != str(trace.ranks):
         raise InputError(

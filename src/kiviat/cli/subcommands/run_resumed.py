@@ -1,7 +1,7 @@
-"""Facts that a resumed run states.
+"""Facts in the run.json of a run to be resumed.
 
-A stranger may have written them, so they are compared with this machine and the command line, and nothing in
-them is executed.
+Another user may have written them, so they are compared with this machine and the command line, and nothing
+in them is executed.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _UNTRUSTED = "kiviat executes no command that only a run names"
 
 
 def where_it_began(path: Path, given: Where) -> Where:
-    """Return the substrate and placement that a run began with; it can continue nowhere else.
+    """Return the substrate and placement with which a run began; it can continue nowhere else.
 
-    A command in them (a launcher, options of a scheduler) counts only if the command line repeats it. Raise
-    InputError if it does not, or if the command line gives something else.
+    Commands among them (a launcher, options of a scheduler) are used only if the command line repeats them.
+    Raise InputError if it does not, or if it gives different ones.
     """
     _refuse_links(path)
     recorded = _where(path)
@@ -47,14 +47,19 @@ def where_it_began(path: Path, given: Where) -> Where:
 
 
 def _is_command(name: str, value: Any) -> bool:
-    """Options of a scheduler can name a shell or libraries to load. In its job they are words only."""
+    """True for values that may execute something.
+
+    A scheduler's options can name a shell or libraries to load.
+
+    Inside the scheduler's job they are not executed.
+    """
     return name == "launcher" or (
         name == "on" and scheduler_to_ask(value) is not None and bool(value.partition(":")[2])
     )
 
 
 def _where(path: Path) -> dict[str, Any]:
-    """Values for fields of `Where`, each of its field's type."""
+    """Return the values of the fields of `Where` in run.json, checked to have their types."""
     where = dict(read_run(path).where)
     file = path / RUN_FILE
     for name, value in where.items():
@@ -66,20 +71,23 @@ def _where(path: Path) -> dict[str, Any]:
 
 
 def _refuse_links(path: Path) -> None:
-    """A link in a stranger's run would have us write, or remove, what it leads to."""
+    """Raise InputError if the run's directory contains symbolic links.
+
+    Files elsewhere would be changed through them.
+    """
     for part in path.iterdir():
         if part.is_symlink():
             raise InputError(f"{part} is a link, and a run goes on in its own folder only; remove it")
 
 
 def _shown(value: Any) -> str:
-    """As one types it, without what would change a terminal."""
+    """Return a value as typed on the command line, without control characters."""
     text = str(value)
     return shlex.quote(text) if text.isprintable() else repr(text)
 
 
 def plan_of(path: Path, known: list[dict[str, Any]]) -> Plan:
-    """The plan that an interrupted run began with."""
+    """Return the plan with which an interrupted run began."""
     run = read_run(path)
     if run.plan is None:
         raise InputError(f"run {run.id} was ingested; there is nothing to resume")
@@ -88,10 +96,10 @@ def plan_of(path: Path, known: list[dict[str, Any]]) -> Plan:
 
 
 def mpi_of(path: Path, mpi: str | None, lammps: Callable[[], Lammps | None]) -> str | None:
-    """Return the MPI that an interrupted run began with, as `--mpi` names it; `mpi` if it began with none.
+    """Return the MPI with which an interrupted run began, as `--mpi` names it; `mpi` if it had none.
 
-    No other MPI may replace it. It is found here without the run's help, or named by `mpi`. `lammps` finds
-    the LAMMPS whose MPI it may be.
+    No other MPI may replace it. It must be found on this machine without the run's help, or be named by
+    `mpi`. `lammps` finds the LAMMPS whose MPI it may be.
     """
     began = _toolchain_of(path)
     if began is None:
@@ -115,7 +123,7 @@ def mpi_of(path: Path, mpi: str | None, lammps: Callable[[], Lammps | None]) -> 
 
 
 def _toolchain_of(path: Path) -> tuple[str, str] | None:
-    """Name with version, and the wrapper's path; None of a run that has not launched anything."""
+    """Return name with version, and the wrapper's path; None for a run that has not launched anything."""
     for index, launch in enumerate(read_run(path).launches):
         said = launch.toolchain
         name, wrapper = said.get("name"), said.get("mpicxx")
@@ -146,7 +154,7 @@ def _same_file(one: Path, other: str) -> bool:
 
 
 def resume_command(path: Path, request: RunRequest) -> str:
-    """Return the command that resumes the run, with the options that only a command line may give."""
+    """Return the command that resumes the run, with the options that must be repeated."""
     words = ["kiviat", "run", "--resume", call_run(path)]
     given = {"launcher": request.where.launcher, "mpi": request.mpi, "lammps": request.lammps}
     for name, value in given.items():

@@ -1,1 +1,1 @@
-"""Results as text in the terminal."""
+"""Prints results as text in the terminal."""

@@ -1,4 +1,4 @@
-"""Commands in what kiviat says, as the user can type them."""
+"""Commands in messages, in a form that the user can type."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from pathlib import Path
 
 
 def typeable(text: str) -> str:
-    """The text, with its `kiviat …` called as this one was: by its path, unless it is the one on PATH."""
+    """Return the text with `kiviat …` as this process was called.
+
+    By its path unless it is the one on PATH.
+    """
     return text.replace("`kiviat ", f"`{_called()} ")
 
 
 @cache
 def _called() -> str:
     called = Path(sys.argv[0])
-    if called.name != "kiviat":  # python -m
+    if called.name != "kiviat":  # called by python -m
         return "kiviat"
     with suppress(OSError):
         found = shutil.which("kiviat")

@@ -29,7 +29,7 @@ def _lines(run: Run, summaries: Sequence[Summary]) -> Iterator[str]:
             for statistic in ("median", "low", "high"):
                 value = getattr(summary, statistic)
                 if value is not None:
-                    # A separate name, so that no query takes a prediction for a measurement.
+                    # Predictions have a separate name, so that no query mistakes them for measurements.
                     predicted = summary.clock == "simulated" and statistic == "median"
                     labels = _labels(run, summary, "predicted" if predicted else statistic)
                     yield f"{name}{{{labels}}} {value!r}"

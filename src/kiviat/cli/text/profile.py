@@ -1,4 +1,4 @@
-"""A profile as tables in the terminal: how much of the time is the network, and which calls."""
+"""A profile as tables in the terminal: share of MPI in the run time, and calls."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def show(path: Path, form: str) -> int:
 
 
 def _labelled(use: Use) -> dict[str, Any]:
-    """With names for what goes by distance."""
+    """Return the numbers for JSON, with names for values by distance."""
     seconds, sent = (dict(zip(DISTANCES, values, strict=True)) for values in (use.seconds, use.bytes))
     return asdict(use) | {"seconds": seconds, "bytes": sent}
 
@@ -63,7 +63,7 @@ def in_one_line(profile: Profile) -> str:
 
 
 def _clock(profile: Profile, use: Use) -> str:
-    """Return the whole of which shares are parts."""
+    """Return the name of the time of which shares are fractions."""
     clock = "simulated time" if profile.simulated else "time"
     return f"the {clock}" if use.threads == 1 else f"the {clock} of up to {counted(use.threads, 'thread')}"
 
@@ -143,7 +143,7 @@ def _print_calls(use: Use) -> None:
 
 
 def _moved(use: Use) -> list[str]:
-    """Return the bytes read from files, and written."""
+    """Return the bytes read from files, and the bytes written."""
     found = []
     for word, names in (("read", "read"), ("written", "write")):
         if amount := sum(call.bytes for call in use.files if names in call.name):

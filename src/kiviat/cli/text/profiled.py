@@ -12,7 +12,7 @@ from kiviat.profile import read_profile
 
 
 def tell(ended: Profiled) -> None:
-    """Print one line of results for each profile, and what it lacks."""
+    """Print one line of results for each profile, and what is missing in it."""
     for path in ended.profiles:
         profile = read_profile(path)
         say(f"{path}: {in_one_line(profile)}; `kiviat show {shlex.quote(str(path))}` says more")
@@ -23,6 +23,6 @@ def tell(ended: Profiled) -> None:
 
 
 def say(line: str) -> None:
-    """To the standard error: what a program prints is its own."""
+    """Print to standard error, because standard output belongs to the program."""
     sys.stdout.flush()
     print(typeable(f"kiviat: {line}"), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Progress of a run: one line that changes on a terminal, a line per launch elsewhere, or a line per case."""
+"""Progress of a run: one changing line on a terminal; elsewhere a line per launch, or per case."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _TRUST = 0.05
 
 
 class Progress:
-    """Prints to standard error. "quiet" leaves deaths of launches only, "verbose" adds commands and cases."""
+    """Prints progress to standard error.
+
+    "quiet" prints failed launches only, "verbose" also commands and cases.
+    """
 
     def __init__(self, plan: Plan, expected_s: float, verbosity: Verbosity = "normal") -> None:
         self._launches = plan.launches
@@ -38,7 +41,7 @@ class Progress:
         self._commands: set[int] = set()
 
     def show(self, news: outcome.Progress) -> None:
-        """Show news of a run as far as the verbosity wants it."""
+        """Print progress according to the verbosity."""
         if self._first is None:
             self._first, self._began = news.finished, time.monotonic()
         if news.kind == "death":
@@ -81,7 +84,10 @@ class Progress:
         print(visible_cell(line)[:width], end="", file=sys.stderr, flush=True)
 
     def _left(self, news: outcome.Progress) -> str:
-        """The estimate counts for as much as a twentieth of the run that was seen."""
+        """Return the remaining time.
+
+        The plan's estimate has the weight of a twentieth of the run, the observed speed the rest.
+        """
         before = self._first or 0
         todo = max(1, news.total - before)
         share = (news.finished - before) / todo

@@ -15,7 +15,7 @@ from kiviat.store.tables import load_tables
 
 
 def report_on(paths: Sequence[Path], output: Path) -> None:
-    """One page about all of these runs; what is odd about their files is told."""
+    """Write one page about all of these runs; print warnings about their files."""
     runs, rows = [], []
     for path in paths:
         run, its_rows, warnings = load(path)
@@ -28,6 +28,8 @@ def report_on(paths: Sequence[Path], output: Path) -> None:
 
 def write_report(runs: Sequence[Run], rows: Sequence[Row], path: Path, tables: Sequence[Grid] = ()) -> None:
     """Write the page about runs and their rows, with `tables` added. Raise InputError if that fails."""
-    from kiviat.report import render  # a run must not wait for it, nor fail with it, before it measures
+    from kiviat.report import (
+        render,
+    )  # imported here, so that a run neither waits for it nor fails with it before it measures
 
     write_whole(render(runs, rows, tables), path, "report")

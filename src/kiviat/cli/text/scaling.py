@@ -1,4 +1,4 @@
-"""Scaling in words: tables for the terminal, JSON and CSV."""
+"""Scaling as tables in the terminal, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from kiviat.report.scaling.text import (
     verdict_text,
 )
 
-# Message sizes shown for a benchmark; CSV, JSON and the page have all.
+# Number of message sizes shown for a benchmark; CSV, JSON and the page have all.
 _MAX_SIZES = 6
 
 
 def print_readings(found: Sequence[Reading], published: Sequence[ClaimVerdict]) -> None:
-    """Print each study, only a few message sizes of each, and the verdicts on published claims."""
+    """Print each study with a few of its message sizes, and the verdicts on published claims."""
     shown = _few(found)
     for place, reading in enumerate(shown):
         if place:
@@ -47,7 +47,7 @@ def print_readings(found: Sequence[Reading], published: Sequence[ClaimVerdict]) 
 
 
 def _print_published(found: Sequence[ClaimVerdict]) -> None:
-    """Two lines for each: what is published, and what these results say to it."""
+    """Print two lines for each claim: the published statement, and the verdict by these results."""
     print("as published")
     for one in found:
         print(f"  {place_text(one)}: {statement_text(one)}")
@@ -55,7 +55,7 @@ def _print_published(found: Sequence[ClaimVerdict]) -> None:
 
 
 def _few(found: Sequence[Reading]) -> list[Reading]:
-    """A few sizes of each benchmark, all of what has no size."""
+    """Return the studies of a few message sizes of each benchmark, and all studies without size."""
     sizes: dict[tuple[str, str], list[int]] = {}
     for one in found:
         if one.study.bytes is not None:

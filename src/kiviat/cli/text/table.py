@@ -1,4 +1,4 @@
-"""Rows as an aligned table, as CSV or as JSON."""
+"""Prints rows as an aligned table, as CSV or as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BOLD, _DIM, _PLAIN = "\033[1m", "\033[2m", "\033[0m"
 
 
 def print_table(alignment: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """`alignment` has a letter for each column, "<" for flush left and ">" for flush right."""
+    """Print rows under headings. `alignment` has a letter per column: "<" flush left, ">" flush right."""
     lines = [[visible_cell(cell) for cell in row] for row in (headings, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     print(bold(_line(alignment, lines[0], widths)))
@@ -33,7 +33,7 @@ def _line(alignment: str, cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], form: str) -> None:
-    """Print the rows for programs; `form` is "csv" or "json"."""
+    """Print rows for programs; `form` is "csv" or "json"."""
     if form == "csv":
         print_csv(rows)
     else:
@@ -41,7 +41,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], form: str) -> None:
 
 
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Lists and tables within a cell are JSON; what is unavailable is empty."""
+    """Print rows as CSV. Lists and tables within a cell are JSON; unavailable values are empty."""
     output = sys.stdout if sys.stdout.isatty() else unfiltered(sys.stdout)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     writer = csv.DictWriter(output, columns, lineterminator="\n")
@@ -66,12 +66,12 @@ def dim(text: str) -> str:
 
 
 def _coloured() -> bool:
-    """True if standard output is a terminal that takes escapes, and NO_COLOR is unset or empty."""
+    """True if standard output is a terminal that supports escapes, and NO_COLOR is unset or empty."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _plain(value: object) -> object:
-    """Return the value in terms of JSON."""
+    """Return the value as JSON types."""
     if isinstance(value, float | Decimal):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -80,7 +80,7 @@ def _plain(value: object) -> object:
         return [_plain(each) for each in value]
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
-    if isinstance(value, date | time):  # a datetime is a date
+    if isinstance(value, date | time):  # a datetime is a date, too
         return value.isoformat()
     return value if value is None or isinstance(value, str | int) else str(value)
 

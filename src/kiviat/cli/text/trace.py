@@ -1,4 +1,4 @@
-"""A trace in the terminal: what was recorded, and whether it can be replayed."""
+"""A trace in the terminal: its content, and whether it can be replayed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def in_one_line(trace: Trace) -> str:
 
 
 def _operations(trace: Trace) -> list[dict[str, Any]]:
-    """Each kind of event: how often on all ranks, and what it gives others, in bytes."""
+    """Return a row for each kind of event: number on all ranks, and bytes sent to other ranks."""
     calls: Counter[str] = Counter()
     sent: Counter[str] = Counter()
     for one in trace.each:

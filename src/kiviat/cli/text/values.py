@@ -1,4 +1,4 @@
-"""Results in words, for tables and for the end of a run."""
+"""Results as text, for tables and for the end of a run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def interval(summary: Summary) -> str:
 
 
 def order(summary: Summary) -> tuple[str, int, str, int]:
-    """Tables go by benchmark, ranks, setting and size, whatever the order of measurement."""
+    """Sort key of tables: benchmark, ranks, setting, size."""
     return summary.benchmark, summary.ranks, setting(summary), -1 if summary.bytes is None else summary.bytes
 
 
 def setting(summary: Summary) -> str:
-    """The axes off their default, and the mode where it changes what is measured."""
+    """Return the axes that differ from the default, and the mode if it changes what is measured."""
     words = [f"{name} {value}" for name, value in sorted(summary.axes.items())]
     return ", ".join(words + (["back to back"] if summary.mode == "pallas2" else []))
 

@@ -1,4 +1,4 @@
-"""The end of a run: what was found, where the results are, and the report."""
+"""The end of a run: prints findings and the location of results, and writes the report."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _MOST_IMPORTANT = 3
 
 
 def print_verdict(path: Path, report: Path | None, quiet: bool = False) -> None:
-    """Write the report even if standard output is closed; BrokenPipeError is raised afterwards.
+    """Print the end of a run and write its report, even if standard output is closed.
 
-    `quiet` prints the run's directory only, and failures to standard error.
+    BrokenPipeError is raised afterwards. `quiet`: print the run's directory only, and failures to standard
+    error.
     """
     run, rows, _ = load(path)
     tables = grids(load_tables(path))
@@ -55,7 +56,7 @@ def _print_findings(path: Path, run: Run, rows: Sequence[Row], tables: Sequence[
         print(f"{done} measured in {counted(len(run.launches), 'launch')}")
     for line in failures(rows):
         print(line)
-    # Failures have just been printed.
+    # Failures have been printed already.
     found = [one for one in findings(summarise(rows), [run], rows, tables) if one.kind != "failures"]
     for number, finding in enumerate(top(found, _MOST_IMPORTANT), 1):
         print(f"{number}. {finding.headline}")

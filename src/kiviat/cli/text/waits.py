@@ -60,7 +60,7 @@ def print_waits(use: WaitUse) -> None:
 
 
 def facts_of(profile: Profile) -> dict[str, Any] | None:
-    """Return wait states for JSON: what is printed, and each rank, call, kind and cause.
+    """Return wait states for JSON: what is printed, and a row for each rank, call, kind and cause.
 
     None without a recording.
     """

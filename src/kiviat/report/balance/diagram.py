@@ -13,7 +13,7 @@ Point = tuple[float, float]
 WIDTH, HEIGHT = 580.0, 520.0
 CENTRE, RADIUS = (290.0, 262.0), 172.0
 _RINGS = (0.25, 0.5, 0.75, 1.0)
-_LINE = 19.0  # from one line of a label to the next
+_LINE = 19.0  # distance between the lines of a label
 _ROW, _LEFT, _RIGHT = 58.0, 12.0, 568.0
 
 # Line styles by origin; report.js has the same names.
@@ -165,7 +165,7 @@ def _label(spoke: Spoke, place: int, count: int) -> str:
     side, up = math.sin(2 * math.pi * place / count), math.cos(2 * math.pi * place / count)
     anchor = "middle" if abs(side) < 0.2 else "start" if side > 0 else "end"
     texts = [(line, "axis") for line in spoke.label] + [(spoke.largest, "note")]
-    # Above its end at the top, below it at the bottom, beside it elsewhere.
+    # The label is above the end of an axis at the top, below it at the bottom, beside it elsewhere.
     y += (
         {True: -_LINE * (len(texts) - 1), False: _LINE * 0.7}.get(up > 0, 0)
         if abs(up) > 0.9

@@ -45,7 +45,7 @@ def against_hpl(systems: Sequence[System], labels: Sequence[RunLabel]) -> list[F
                     meaning=curve.meaning,
                 )
             )
-        if sum(len(line.points) for line in lines) > 1:  # a point alone shows nothing
+        if sum(len(line.points) for line in lines) > 1:  # a single point shows nothing
             words = f"As figure {number} of Saini et al.; {len(lines)} systems."
             panel = Panel("all", (), tuple(lines))
             figures.append(Figure(id_, "hpl", title, f"figure {number}", "hpl", unit, True, words, (panel,)))

@@ -246,7 +246,7 @@ def _command(launch: Launch) -> str:
         if name.isidentifier() and name.isascii()
     )
     command = " ".join([*environment, shlex.join(launch.command)])
-    # Each of many simulation launches has its own files.
+    # Each launch of a simulation has its own files.
     own = f"/launches/{launch.index}/"
     return command.replace(own, "/launches/N/") if launch.mpi == "SMPI" else command
 

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
-Colour = tuple[str, int, int]  # a palette of report.css, the place in it, and how many share it
+Colour = tuple[
+    str, int, int
+]  # palette of report.css, position in it, and number of curves that share the palette
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +19,7 @@ class RunLabel:
     run: str
     label: str
     clock: str
-    colour: tuple[str, int]  # a palette of report.css and the place in it
+    colour: tuple[str, int]  # palette of report.css and position in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class Figure:
     id: str
     section: str
     title: str
-    conditions: str  # common to all its curves
+    conditions: str  # that all curves share
     x: str  # "bytes", "ranks", "launch" or another of report.js
     unit: str
     log: bool

@@ -74,7 +74,11 @@ def evenly(values: Sequence[int], most: int) -> Sequence[int]:
 
 
 def looks(group: Group, dimensions: Sequence[str], runs: Sequence[RunLabel]) -> list[Look]:
-    """Return looks: with one run, colours distinguish variants; with several, runs, and dashes variants."""
+    """Return the colour and dash of each curve.
+
+    With one run, colours distinguish variants; with several runs, colours distinguish runs, and dashes
+    distinguish variants.
+    """
     variants = list(dict.fromkeys(key[1:] for key in group.keys))
     return [_look(key, group, variants, dimensions, runs) for key in group.keys]
 
@@ -88,7 +92,9 @@ def _look(
         colour = (*run.colour, len(runs))
     elif run.clock == "simulated":
         colour = ("simulated", variant, len(variants))
-    elif group.varying[-1] == 1 and len(variants) > 2:  # ranks or sizes alone: an ordered palette
+    elif (
+        group.varying[-1] == 1 and len(variants) > 2
+    ):  # variants are numbers of ranks or sizes: use a palette with an order
         colour = ("ordinal", variant, len(variants))
     else:
         colour = ("categorical", variant, len(variants))

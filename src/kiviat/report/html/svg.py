@@ -1,4 +1,4 @@
-"""A small SVG writer: shapes with classes, so that a page styles them, or a style of their own."""
+"""A small SVG writer. Shapes have classes, which a page or the picture's own style sheet styles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 
 Point = tuple[float, float]
 
-# Colours of a picture that stands alone. Plain ones: not every program that shows SVG knows variables of CSS.
+# Style of a picture that is a file of its own; without CSS variables, which not every program supports.
 _STYLE = """
 svg{background:#fff;font-family:system-ui,"Segoe UI",Roboto,"Liberation Sans",Arial,sans-serif}
 text{fill:#1b1d21;font-size:13px}
@@ -30,14 +30,14 @@ text{fill:#1b1d21;font-size:13px}
 
 @dataclass
 class Drawing:
-    """What is drawn later lies above. Lengths are in pixels; y grows downwards."""
+    """A picture; later shapes cover earlier ones. Lengths are in pixels; y grows downwards."""
 
     width: float
     height: float
     parts: list[str] = field(default_factory=list)
 
     def lines(self, ends: Iterable[tuple[Point, Point]], kind: str, width: float = 1) -> None:
-        """Straight lines, all in one element: thousands of them stay small."""
+        """Add straight lines, all in one element, so that thousands of them take little space."""
         path = "".join(f"M{_pair(one)}L{_pair(other)}" for one, other in ends)
         if path:
             self.path(path, kind, width)
@@ -47,7 +47,7 @@ class Drawing:
         self.parts.append(f'<path class="{kind}" stroke-width="{_number(width)}" d="{path}"/>')
 
     def curve(self, start: Point, bend: Point, end: Point, kind: str, width: float = 1) -> None:
-        """From start to end, towards `bend` on the way."""
+        """Add a curve from start to end that bends towards `bend`."""
         self.path(f"M{_pair(start)}Q{_pair(bend)} {_pair(end)}", kind, width)
 
     def polygon(self, corners: Sequence[Point], kind: str) -> None:
@@ -61,7 +61,7 @@ class Drawing:
         self._tipped(shape, "circle", tip)
 
     def box(self, at: Point, width: float, height: float, kind: str, tip: str = "") -> None:
-        """A rectangle around a point."""
+        """Add a rectangle centred at a point."""
         corner = f'x="{_number(at[0] - width / 2)}" y="{_number(at[1] - height / 2)}"'
         size = f'width="{_number(width)}" height="{_number(height)}"'
         rounded = _number(min(3.0, width / 4, height / 4))
@@ -73,7 +73,7 @@ class Drawing:
         self.parts.append(f'<text class="{kind}" {place}>{escape(words)}</text>')
 
     def svg(self, label: str, alone: bool = False) -> str:
-        """`label` says what there is to see, to those who do not; `alone`: for a file of its own."""
+        """Return the SVG. `label` is its text alternative; `alone`: the SVG is a file of its own."""
         width, height = _number(self.width), _number(self.height)
         size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         style = f"<style>{_STYLE}</style>" if alone else ""
@@ -81,7 +81,7 @@ class Drawing:
         return "\n".join([head, f"<title>{escape(label)}</title>{style}", *self.parts, "</svg>"]) + "\n"
 
     def _tipped(self, shape: str, element: str, tip: str) -> None:
-        """`tip` is shown when one points at the shape."""
+        """Add a shape; `tip` is its tooltip."""
         self.parts.append(f"{shape}><title>{escape(tip)}</title></{element}>" if tip else f"{shape}/>")
 
 

@@ -89,7 +89,7 @@ def _section(traits: Traits, metric: str, metrics: Iterable[str]) -> str | None:
     if metric == "message_rate":
         return "rate"
     if metric == "time" and "message_rate" in metrics:
-        return None  # the time of a whole window says nothing that the rate does not
+        return None  # the time of a whole window contains no more than the rate
     return "pt2pt"
 
 

@@ -14,7 +14,7 @@ from kiviat.analysis.scaling.series import Study
 from kiviat.record.units import format_value, three_digits
 from kiviat.report.html.figure import Colour, Figure, Line, Panel, RunLabel
 
-_STEPS = 48  # of a law's curve
+_STEPS = 48  # points of a law's curve
 _SAYS_NOTHING = 10.0  # a band wider than this factor is not drawn
 _LABELS = Mapping[str, tuple[int, RunLabel]]
 

@@ -1,4 +1,4 @@
-"""Which tables of studies are drawn as curves."""
+"""Selects the tables of studies that are drawn as curves."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kiviat.report.html.panels import MAX_TRACES, Key, common, evenly, looks, pa
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Tables that are drawn as curves, each with the beginning of its panels' labels.
+    """Tables that are drawn as curves, each with the beginning of its panel's label.
 
-    Of several runs only the curves named in `main` are drawn, if it names any. The last table is shown
+    With several runs, only the curves named in `main` are drawn, if there are any. The last table is shown
     first.
     """
 
@@ -51,7 +51,7 @@ _DRAWINGS = (
 
 
 def study_figures(grids: Sequence[Grid], runs: Sequence[RunLabel], traits: TraitsByName) -> list[Figure]:
-    """All figures of curves from tables, each in the section of its benchmark."""
+    """Return all figures of curves from tables, each in the section of its benchmark."""
     drawn = (
         _figure(
             drawing,
@@ -116,7 +116,7 @@ def _panels(
         lines = tuple(
             Line(
                 look.name,
-                "markers" if drawing.x == "rank" else "lines+markers",  # ranks are no continuum
+                "markers" if drawing.x == "rank" else "lines+markers",  # ranks are not a continuous quantity
                 look.colour,
                 look.symbol,
                 curves[key].points,

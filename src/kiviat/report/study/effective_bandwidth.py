@@ -1,4 +1,4 @@
-"""The table of effective bandwidth: runs beside published machines, in the columns of the latter's paper."""
+"""The table of effective bandwidth: runs next to published machines, with the columns of their paper."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kiviat.record.published import Fact, Paper, System
 from kiviat.record.units import format_range, format_value
 from kiviat.report.html.figure import RunLabel
 
-# The heads of the columns, two to each quantity.
+# Column headings, two for each quantity.
 HEADS = (
     ("b_eff", ("b_eff", "b_eff_per_process")),
     ("at Lmax, rings and random", ("at_lmax", "at_lmax_per_process")),

@@ -1,11 +1,10 @@
-"""The same programs with their ranks arranged differently on nodes: what sharing the network costs.
+"""Cost of sharing the network: the same programs with different arrangements of ranks on nodes.
 
-After Narayanaswamy, Balaji and Feng, "Impact of Network Sharing in Multi-core Architectures" (2008),
-figures 2, 4, 5, 7 and 8. The paper takes what is the network's apart from what is within nodes by
-instrumenting one network library by hand. No number of its network times is known to us, so that none stands
-beside ours: the time during which at least one message from or to a rank is under way between nodes, from
-when it sets out to when it is there. Messages that overlap count once, and waiting for one that has not been
-sent does not count.
+After Narayanaswamy, Balaji and Feng, "Impact of Network Sharing in Multi-core Architectures" (2008), figures
+2, 4, 5, 7 and 8. The paper separates network time from time within nodes by instrumenting a network library
+by hand. Its network times are not known as numbers, so they are not shown here. Kiviat's network time of a
+rank is the time during which at least one message from or to it is in flight between nodes. Overlapping
+messages count once; waiting for a message that has not been sent does not count.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ NodesOf = Callable[[str, int], Nodes | None]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A figure; `heat` shades it by how much worse it is than in the first arrangement of as many ranks."""
+    """A value; `heat` is its shade: how much worse it is than in the first arrangement with as many ranks."""
 
     text: str
     below: str
@@ -42,7 +41,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of lines, one for each program: a cell or None for each arrangement."""
+    """A block of lines, one for each program, with a cell or None for each arrangement."""
 
     title: str
     lines: list[tuple[str, list[Cell | None]]]
@@ -50,7 +49,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Runs of one machine that differ in their arrangement. `published` is what papers say of such."""
+    """Runs of one machine that differ in their arrangement. `published`: claims of papers about these."""
 
     machine: str
     clock: str
@@ -61,7 +60,7 @@ class Sharing:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """Figures of one program in one run."""
+    """Results of one program in one run."""
 
     rate: float
     oversubscribed: bool
@@ -75,7 +74,7 @@ class _Held:
 
     @property
     def network_bytes(self) -> float | None:
-        """Bytes of messages between nodes; if only interfaces count, bytes of frames with headers."""
+        """Bytes of messages between nodes; if only interfaces were counted, bytes of frames with headers."""
         return self.by_interfaces if self.between_nodes is None else self.between_nodes
 
 
@@ -139,17 +138,17 @@ def _held(
 def _bytes(
     rate: Summary, grids: Mapping[tuple[str, str, str], Grid], nodes: Nodes | None
 ) -> tuple[float | None, float | None]:
-    """Between nodes and within them, where messages were counted."""
+    """Return the bytes between nodes and within them; None if messages were not counted."""
     sent = grids.get((rate.run, rate.case, "message_bytes"))
     if sent is None or nodes is None:
         return None, None
-    of_pairs = sent.median.sum(axis=0)  # of all kernels
+    of_pairs = sent.median.sum(axis=0)  # sum of all kernels
     far = np.array([[not nodes.near(a, b) for b in range(rate.ranks)] for a in range(rate.ranks)])
     return float(of_pairs[far].sum()), float(of_pairs[~far].sum())
 
 
 def _arrangement(run: Run, ranks: int, nodes_of: NodesOf) -> tuple[str, str]:
-    """Return the shape, such as "8×2", and placement and binding as the command line gave them."""
+    """Return the shape, such as "8×2", and the placement and binding on the command line."""
     nodes = nodes_of(run.id, ranks)
     shape = f"{ranks} ranks" if nodes is None else f"{nodes.count(ranks)}×{ranks // nodes.count(ranks)}"
     return shape, ", ".join(filter(None, (run.place, run.bind)))
@@ -212,7 +211,10 @@ def _sharing(
 
 
 def _bound_otherwise(order: Sequence[Run], ranks: Mapping[str, int], nodes_of: NodesOf) -> list[str | None]:
-    """For each run the first with the same ranks on each node; None where none has them on other cores."""
+    """Return for each run the first run with the same ranks per node, but on other cores.
+
+    None if there is none.
+    """
     nodes = [nodes_of(run.id, ranks[run.id]) for run in order]
     found: list[str | None] = []
     for mine in nodes:
@@ -269,7 +271,7 @@ def _by_interfaces(one: _Held, first: _Held) -> Cell | None:
 
 
 def _more(count: float, first: float | None, reference: bool) -> tuple[float, str]:
-    """By which part it is more than the first, and that in words: none of the first itself."""
+    """Return the relative increase over the first arrangement, and its text; "" for the first one itself."""
     if reference or not first:
         return 0.0, ""
     more = round(count / first - 1, 3)

@@ -12,8 +12,7 @@ from kiviat.record.units import format_value, three_digits
 
 _RELATIONS = {"<=": "≤ ", ">=": "≥ ", "<": "< ", ">": "> "}
 
-# A paper's citation; of each claim its place in the paper, what it is about, its value, what it is here, and
-# the verdict.
+# A paper's citation; for each claim: place in the paper, subject, published value, value here, verdict.
 Sentences = tuple[str, list[tuple[str, str, str, str, str]]]
 # Value of a quantity for a run and a program; None if unknown.
 Known = Callable[[str, str, Quantity], float | None]
@@ -55,7 +54,7 @@ def _answer(row: str, arranged: Sequence[tuple[Run, Nodes | None]], known: Known
 
     def value(program: str, where: Arrangement) -> float | None:
         for run, nodes in arranged:
-            # Binding to other cores of a node does not change the messages.
+            # Binding to other cores of the node does not change the messages.
             bound = claim.quantity != "rate" or run.bind == where.bind
             if bound and nodes is not None and _alike(nodes, where):
                 return known(run.id, program, claim.quantity)

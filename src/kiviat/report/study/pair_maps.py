@@ -16,11 +16,11 @@ from kiviat.record.units import format_value
 from kiviat.report.html.figure import Cells, HeatMap, RunLabel, numbered
 from kiviat.report.html.panels import Key, common, word
 
-# Of more ranks in a row the page holds values without their bounds, to stay below 8 MB.
+# If a row has more ranks, values have no bounds, to keep the page below 8 MB.
 _MOST_WITH_BOUNDS = 96
 
 _SENT = "message_bytes"
-NodesOf = Callable[[str, int], Nodes | None]  # of the first ranks of a run
+NodesOf = Callable[[str, int], Nodes | None]  # of a run and a number of ranks: the nodes of the first ranks
 
 _QUANTITIES = {"latency": "Latency", "bandwidth": "Bandwidth"}
 
@@ -28,14 +28,14 @@ _QUANTITIES = {"latency": "Latency", "bandwidth": "Bandwidth"}
 def heat_maps(
     grids: Sequence[Grid], runs: Sequence[RunLabel], nodes_of: NodesOf, traits: TraitsByName
 ) -> list[HeatMap]:
-    """Latency and bandwidth between all pairs, and what programs send from rank to rank.
+    """Return maps of latency and bandwidth between all pairs, and of bytes sent from rank to rank.
 
-    A panel for each run, number of ranks and setting.
+    There is a panel for each run, number of ranks and setting.
     """
     maps = []
 
     def of_table(table: str) -> list[str]:
-        """The benchmarks that have such a table, in the order of the page."""
+        """Return the benchmarks with this table, in the order of the page."""
         names = {grid.benchmark for grid in grids if grid.name == table and traits[grid.benchmark].section}
         return sorted(names, key=lambda name: (traits[name].section != "programs", traits[name].place, name))
 
@@ -52,7 +52,7 @@ def heat_maps(
 
 
 def _of_first_kernel(grid: Grid) -> Grid:
-    """A program is one kernel; who sends nothing to whom is left empty."""
+    """Return the matrix of a program's first kernel; pairs without messages are NaN."""
     return replace(
         grid,
         dimensions=grid.dimensions[1:],
@@ -97,7 +97,7 @@ def _cells(label: str, grid: Grid, nodes_of: NodesOf) -> Cells:
 
 
 def _flat(values: Floats) -> tuple[float | None, ...]:
-    """Row by row, to four digits, which is more than colours and texts show."""
+    """Return the values row by row with four digits, which is more than colours and tooltips show."""
     return tuple(float(f"{value:.3e}") if np.isfinite(value) else None for value in values.ravel())
 
 

@@ -1,4 +1,4 @@
-"""The NAS programs and the applications: what they reach, and where their time goes."""
+"""The NAS programs and the applications: their rates and the shares of their phases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _POINTS = ("nx", "ny", "nz")
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A phase's part of the mean time of all ranks; `hover` is what is said when one points at it."""
+    """Share of a phase in the mean time of all ranks; `hover` is its tooltip."""
 
     phase: str
     percent: float
@@ -26,7 +26,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One case. `communication` is the part of the time that goes into messages and waiting for them."""
+    """One case of a program. `communication`: fraction of the time spent in messages and waiting for them."""
 
     run: int
     name: str
@@ -43,7 +43,10 @@ class Program:
 def programs(
     table: Sequence[Summary], grids: Sequence[Grid], runs: Sequence[str], traits: TraitsByName, section: str
 ) -> list[Program]:
-    """A line for each case of a program of `section`, of each run; `runs` are in the order of the page."""
+    """Return a line for each case of each run of a program in `section`.
+
+    `runs` are in the order of the page.
+    """
     values: dict[tuple[str, str], dict[str, Summary]] = {}
     for summary in table:
         if traits[summary.benchmark].phases and traits[summary.benchmark].section == section:
@@ -81,7 +84,7 @@ def _program(values: Mapping[str, Summary], phases: Grid | None, run: int, trait
 
 
 def _problem(rate: Summary, traits: Traits) -> str:
-    """How large it is: a class, atoms, gears, or points in each direction."""
+    """Return the problem size: a class, atoms, gears, or points in each direction."""
     if atoms := rate.notes.get("atoms"):
         return f"{int(atoms):,} atoms{' in all' if rate.axes.get('scaling') == 'strong' else ''}"
     axes = {**traits.defaults, **rate.axes}
@@ -94,13 +97,13 @@ def _problem(rate: Summary, traits: Traits) -> str:
 
 
 def communicating(phases: Grid, traits: Traits) -> float | None:
-    """The part of the time of an average rank that is in phases which communicate, 0 to 1."""
+    """Return the fraction of an average rank's time in phases that communicate, 0 … 1; None if unknown."""
     shares = _shares(phases, traits.communicating)
     return sum(share.percent for share in shares if share.communicates) / 100 if shares else None
 
 
 def _shares(phases: Grid, of_messages: frozenset[str]) -> list[Share]:
-    """Of the means over ranks; phases that nobody spends time in are left out."""
+    """Return the shares of the phases in the mean over ranks, without phases that take no time."""
     statistics = phases.values_of("statistic")
     mean, least, most = (phases.median[:, statistics.index(name)] for name in ("mean", "min", "max"))
     whole = float(mean.sum())

@@ -23,7 +23,7 @@ from kiviat.report.study.tables import Congestion, LinkHealth, Quantities, conge
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A paper's lines of the table of effective bandwidth."""
+    """A paper's lines in the table of effective bandwidth."""
 
     paper: Paper
     where: list[str]
@@ -49,7 +49,7 @@ class StudySection:
     sharing: list[Sharing] = field(default_factory=list)
 
 
-# Which benchmarks stand in a section, they say themselves.
+# Benchmarks themselves name the section that they belong to.
 _SECTIONS = (
     (
         "effective",
@@ -109,7 +109,7 @@ _SECTIONS = (
         "Communication is all time that is not computation: messages, and waiting for others.",
     ),
 )
-# Sections of figures of messages, which report.run.page draws.
+# Sections with charts of messages, which report.run.page draws.
 _OF_MESSAGES = frozenset(("", "pt2pt", "onesided", "collective", "overlap"))
 
 
@@ -121,9 +121,9 @@ def study_sections(
     labels: Sequence[RunLabel],
     traits: TraitsByName,
 ) -> list[StudySection]:
-    """All sections that have something to show. `table` is the page's.
+    """Return all sections with data. `table` is the page's table of summaries.
 
-    A section that is not ours, but a benchmark's own, comes last under its name.
+    Sections that are not listed here, but named by a benchmark, come last.
     """
     by_id = {run.id: run for run in runs}
 

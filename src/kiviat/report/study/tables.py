@@ -24,7 +24,7 @@ class Quantities:
     notes: list[tuple[str, str]]
 
 
-# Notes shown in other tables, and long reasons why this machine does not measure something.
+# Notes that appear in other tables, and reasons why this machine does not measure something.
 _ELSEWHERE = ("communication", "counters", "energy")
 
 
@@ -113,7 +113,7 @@ def _felt(impact: Impact, median: str) -> Felt:
     bounds = (
         "" if impact.low is None or impact.high is None else f", 95 %: {impact.low:.3g} – {impact.high:.3g}"
     )
-    shade = min(1.0, max(0.0, math.log10(max(impact.mean, 1e-9)) / 1.5))  # full at 30 times
+    shade = min(1.0, max(0.0, math.log10(max(impact.mean, 1e-9)) / 1.5))  # darkest at a factor of 30
     return Felt(
         f"{three_digits(impact.mean)} ×",
         f"P99 {three_digits(impact.p99)} ×",

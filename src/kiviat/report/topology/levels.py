@@ -1,4 +1,4 @@
-"""Networks of switches, level above level: the nodes, and the switches by how far they are from nodes."""
+"""Draws networks of switches, level above level: the nodes, then switches by their distance from nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _MOST_CLEAR_LINES = 300
 
 
 def levels(network: Network, width: float) -> Drawing:
-    """The levels share the width: what is below a switch stands below it as far as it can."""
+    """Return a drawing in which each level has the full width.
+
+    Children are below their switch if possible.
+    """
     pairs = joined(network)
     rows = levels_of(network, pairs)
     drawing = Drawing(width, _STEP * len(rows) - 28)
@@ -51,7 +54,7 @@ def levels(network: Network, width: float) -> Drawing:
 
 
 def _together(count: int) -> int:
-    """How many of a row make a mark: as few as fit, and so that all marks stand for equally many."""
+    """Return how many items of a row share a mark: as few as fit, with equal numbers for all marks."""
     least = -(-count // _MOST_IN_A_ROW)
     return next((size for size in range(least, 2 * least + 1) if count % size == 0), least)
 

@@ -1,6 +1,7 @@
-"""A picture of a network: which nodes and switches there are, and what joins them.
+"""A picture of a network: nodes, switches and their connections.
 
-Where there are too many to be told apart, a mark stands for several, or some are left out, and it says so.
+If there are too many to be distinguishable, a mark represents several, or some are left out, and the picture
+says so.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _MOST_IN_TITLE = 68
 
 
 def picture(shape: Shape, title: str = "") -> str:
-    """An SVG element; with a title it is a file of its own."""
+    """Return the picture as an SVG element; with a title it is a file of its own."""
     network = networks.build(shape.kind, shape.nodes, shape.parameters, "topology")
     draw = _KINDS.get(shape.kind, _levels)
     drawing = draw(shape, network)
@@ -53,7 +54,7 @@ def _levels(shape: Shape, network: Network) -> Drawing:
 
 @dataclass(frozen=True)
 class _Ring:
-    """Places on a circle, the first one on top, clockwise."""
+    """Positions on a circle, clockwise from the top."""
 
     middle: Point
     radius: float
@@ -76,18 +77,18 @@ class _Ring:
 
 
 def _ring(count: int) -> _Ring:
-    """For so many nodes; few of them need little room."""
+    """Return a circle for this number of nodes; small numbers get a small one."""
     radius = min(260.0, 120 + 12.0 * count)
     return _Ring((_WIDTH / 2, radius + 45), radius, count)
 
 
 def _mark(count: int) -> float:
-    """The radius of a node of so many on a ring."""
+    """Return the radius of a node's mark, given the number of nodes on a circle."""
     return 13.0 if count <= 16 else 6.0 if count <= 64 else 4.0 if count <= 2 * _MOST_NAMED else 1.6
 
 
 def _nodes(drawing: Drawing, ring: _Ring) -> None:
-    """All nodes, with their names where there is room for them."""
+    """Draw all nodes, with their names if there is room."""
     radius = _mark(ring.count)
     for node in range(ring.count):
         drawing.dot(ring.at(node), radius, "node", f"n{node}")
@@ -96,7 +97,7 @@ def _nodes(drawing: Drawing, ring: _Ring) -> None:
 
 
 def _crossbar(shape: Shape, network: Network) -> Drawing:
-    """A switch in the middle, nodes around it."""
+    """Draw a switch in the middle, and nodes around it."""
     ring = _ring(network.nodes)
     drawing = Drawing(_WIDTH, ring.bottom)
     drawing.lines(((ring.middle, ring.at(node)) for node in range(network.nodes)), "cable")
@@ -107,7 +108,7 @@ def _crossbar(shape: Shape, network: Network) -> Drawing:
 
 
 def _circle(shape: Shape, network: Network) -> Drawing:
-    """Nodes that are joined without switches. Those that n0 reaches are told apart."""
+    """Draw nodes that are connected without switches; highlights those that n0 reaches directly."""
     arcs = cables(network)
     mutual = len(arcs) == 2 * len(joined(network))
     if network.nodes > (_MOST_WITH_ALL_CABLES if mutual else _MOST_WITH_ALL_ARCS):
@@ -128,7 +129,7 @@ def _circle(shape: Shape, network: Network) -> Drawing:
 
 
 def _reached(nodes: int, arcs: Iterable[Pair]) -> Drawing:
-    """Rings around n0: what it reaches over one arc, over two, and so on."""
+    """Draw rings around n0: the nodes reached over one arc, over two, and so on."""
     drawing = Drawing(_WIDTH, 660)
     middle = _WIDTH / 2, 315.0
     out: dict[int, list[int]] = {}
@@ -162,7 +163,7 @@ def _reached(nodes: int, arcs: Iterable[Pair]) -> Drawing:
 
 
 def _arrow(drawing: Drawing, ring: _Ring, arc: tuple[int, int], kind: str) -> None:
-    """Bent to its right, so that two ways between the same nodes are told apart."""
+    """Draw an arc bent to its right, so that the two directions between nodes are distinguishable."""
     radius = _mark(ring.count) + 1
     (x1, y1), (x2, y2) = ring.at(arc[0]), ring.at(arc[1])
     bend = (x1 + x2) / 2 - (y2 - y1) * 0.16, (y1 + y2) / 2 + (x2 - x1) * 0.16
@@ -179,7 +180,7 @@ def _arrow(drawing: Drawing, ring: _Ring, arc: tuple[int, int], kind: str) -> No
 
 
 def _dragonfly(shape: Shape, network: Network) -> Drawing:
-    """All groups and the cables between them; beside, one group with its routers and nodes."""
+    """Draw all groups and the cables between them; beside these, one group with its routers and nodes."""
     groups, routers, per_router = (shape.parameters[name][0] for name in ("groups", "routers", "nodes"))
     drawing = Drawing(_WIDTH, 440)
     size = max(3.0, min(40.0, 110 * math.sin(math.pi / max(groups, 2))))
@@ -237,7 +238,7 @@ def _one_group(drawing: Drawing, ring: _Ring, per_router: int) -> None:
 
 
 def _torus(shape: Shape, network: Network) -> Drawing:
-    """A torus of one dimension is a ring."""
+    """Draw a torus; one of a single dimension is a ring."""
     dimensions = shape.parameters["dimensions"]
     return _circle(shape, network) if len(dimensions) == 1 else torus(dimensions, _WIDTH)
 

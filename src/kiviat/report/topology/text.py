@@ -77,7 +77,7 @@ Pair = tuple[int, int]
 
 
 def sketch(shape: Shape) -> list[str]:
-    """The network in lines: level above level, or where each node leads; empty where that says nothing."""
+    """Return the network as lines: level above level, or the neighbours of each node; empty if not useful."""
     network = build(shape.kind, shape.nodes, shape.parameters, "topology")
     if network.direct:
         arcs = sorted(cables(network))
@@ -124,7 +124,7 @@ def cables(network: Network) -> dict[Pair, int]:
 
 
 def joined(network: Network) -> dict[Pair, int]:
-    """As cables(), but each pair of vertices once, in whatever direction."""
+    """Return cables() without regard to direction, each pair of vertices once."""
     found: dict[Pair, int] = {}
     for (one, other), width in cables(network).items():
         pair = (min(one, other), max(one, other))
@@ -133,7 +133,7 @@ def joined(network: Network) -> dict[Pair, int]:
 
 
 def levels_of(network: Network, pairs: Mapping[Pair, int]) -> list[list[int]]:
-    """The nodes, then the switches of each level, ordered by where those below them stand."""
+    """Return the nodes, then the switches of each level, ordered by the positions of their children."""
     beside: dict[int, list[int]] = {}
     for one, other in pairs:
         beside.setdefault(one, []).append(other)
@@ -153,7 +153,7 @@ def levels_of(network: Network, pairs: Mapping[Pair, int]) -> list[list[int]]:
 
 
 def distances(nodes: int, arcs: Iterable[Pair]) -> tuple[int, int]:
-    """The fewest and the most cables between two nodes; of many nodes, evenly chosen ones are asked."""
+    """Return the minimum and maximum number of cables between two nodes; of many nodes, a sample is used."""
     out: dict[int, list[int]] = {}
     for one, other in arcs:
         out.setdefault(one, []).append(other)

@@ -1,4 +1,4 @@
-"""Tori: the first dimension goes down, the second to the right, the third backwards."""
+"""Draws tori: the first dimension downwards, the second to the right, the third to the back."""
 
 from __future__ import annotations
 
