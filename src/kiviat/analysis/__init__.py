@@ -1,1 +1,1 @@
-"""Statistics, comparison, change points, LogGP and findings over records."""
+"""Statistics, comparison, change points, LogGP, scaling and findings, computed from records."""

@@ -1,34 +1,33 @@
-"""Two runs, case by case, and whether the second is worse.
+"""Compares two runs case by case, and decides whether the second is worse.
 
-The launch is the sampling unit throughout; values are logarithms of launch medians, so that effects are
-ratios and a comparison of b with a mirrors one of a with b.
+The launch is the sampling unit throughout. Values are logarithms of launch medians, so effects are ratios,
+and comparing b with a mirrors comparing a with b.
 
 **One case.** The ratio b/a is the Hodges–Lehmann estimate: the median of all n·m ratios of launches. Its
 interval consists of order statistics of those ratios, chosen from the exact null distribution of the
-Mann–Whitney statistic (Hollander, Wolfe, Chicken: Nonparametric Statistical Methods, 2014, sections
-4.2–4.3): it covers at least 95 % (96.8 % at 5 against 5 launches) if one run is the other times a constant,
-whatever the distribution; ties make it wider, never narrower. A verdict "better" or "worse" needs an
-interval that excludes 1 and a ratio beyond the practical threshold, since with enough launches any
-difference becomes significant. Three launches on a side cannot reach 95 %, hence `MIN_LAUNCHES`.
+Mann–Whitney statistic (Hollander, Wolfe, Chicken: Nonparametric Statistical Methods, 2014, sections 4.2–4.3).
+It covers at least 95 % (96.8 % at 5 against 5 launches) if one run is the other times a constant, whatever
+the distribution; ties make it wider, never narrower. A verdict "better" or "worse" requires an interval that
+excludes 1 and a ratio beyond the practical threshold, because with enough launches any difference becomes
+significant. Three launches on a side cannot reach 95 %, hence `MIN_LAUNCHES`.
 
-**All cases.** Verdicts of single cases are wrong now and then: of 200 cases of two equal runs, 3 separate
-completely at 5 against 5 launches by chance alone. Benjamini–Hochberg over the Mann–Whitney p-values does
-control that, but is blind where it matters: 5 against 5 launches cannot give less than p = 2/252 = 0.0079,
-so that nothing survives unless 16 % of all cases separate completely; one benchmark among many could
-become twice as slow unseen. The labels of the launches, however, can be permuted jointly in all cases. The
-adjusted p-value of a case is the share of the 252 relabellings (of a fixed random sample where there are
-more than 5000) in which any case at all shows as large a studentised difference (Westfall,
-Young: Resampling-Based Multiple Testing, 1993, single-step maxT). It needs no independence of the cases,
-which share their launches, and no shape of distribution, only that the launches of two equal runs are
-exchangeable; it keeps the chance of any false alarm in the whole comparison below 5 %, and so the false
-discovery rate too. Its smallest value is 0.0079 however many cases there are, and one case of 200 that is
-30 % slower is found with 5 launches where launches scatter by 2 %.
+**All cases.** Some verdicts on single cases are wrong by chance: of 200 cases of two equal runs, 3 separate
+completely at 5 against 5 launches. Benjamini–Hochberg over the Mann–Whitney p-values controls this, but has
+no power here: 5 against 5 launches cannot give less than p = 2/252 = 0.0079, so no verdict survives unless 16
+% of all cases separate completely, and one benchmark among many could become twice as slow unnoticed.
+Instead, the labels of the launches are permuted jointly in all cases. The adjusted p-value of a case is the
+share of the 252 relabellings (of a fixed random sample if there are more than 5000) in which any case shows
+at least as large a studentised difference (Westfall, Young: Resampling-Based Multiple Testing, 1993,
+single-step maxT). This assumes neither independence of the cases, which share their launches, nor a
+distribution, only that the launches of two equal runs are exchangeable. It keeps the probability of any false
+alarm in the whole comparison, and so the false discovery rate, below 5 %. Its smallest value is 0.0079 for
+any number of cases; one case of 200 that is 30 % slower is found with 5 launches if launches scatter by 2 %.
 
-The price is power against small changes; where they are common to many cases, the geometric mean of the
-cases of a benchmark, and of all, shows them: these groups are members of the same family of tests.
+The price is low power against small changes. If many cases share a small change, the geometric means over the
+cases of a benchmark, and over all, show it; these groups belong to the same family of tests.
 
-Two limits. A drift of the machine between the runs is a difference like any other: interleave the runs
-where it matters. And with 4 or 5 launches the interval of a noisy case is wide: "unclear" says so.
+Two limits: a drift of the machine between the runs looks like any other difference, so interleave the runs if
+that matters; and with 4 or 5 launches the interval of a noisy case is wide, which gives "unclear".
 """
 
 from __future__ import annotations
@@ -47,18 +46,19 @@ from kiviat.record.errors import InputError
 MIN_LAUNCHES = 4
 THRESHOLD = 0.02
 
-# Launches that agree better than this do so by luck or by the resolution of the clock; without a floor
-# they would make any difference "significant". (Tusher, Tibshirani, Chu: PNAS 98 (2001) 5116–5121.)
+# Lower limit of the scatter of launches, relative. Launches that agree better do so by chance or because of
+# the clock's resolution, which would make any difference "significant". (Tusher, Tibshirani, Chu: PNAS 98
+# (2001) 5116–5121.)
 _NOISE_FLOOR = 0.002
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """b against a: `ratio` is b/a, with its 95 % interval and p-value; all None where they cannot be had.
+    """Change from a to b: `ratio` is b/a, with its 95 % interval and p-value; None if unavailable.
 
-    `verdict` is "better" or "worse"; "same" if the whole interval lies within the threshold; "unclear" if
-    neither; "no verdict" where none is possible, and then `note` says why. `adjusted_p` allows for all
-    cases compared; `survives` says that a better or worse holds even so.
+    `verdict`: "better" or "worse"; "same" if the whole interval lies within the threshold; "unclear" if
+    neither; "no verdict" if none is possible, for the reason `note`. `adjusted_p` accounts for all cases
+    compared; `survives`: the verdict holds with that p-value, too.
     """
 
     ratio: float | None
@@ -87,7 +87,7 @@ class CaseChange:
 
 @dataclass(frozen=True, slots=True)
 class GroupChange:
-    """The geometric mean over the `cases` cases of a benchmark, or over all ("all")."""
+    """Geometric mean of the changes of a benchmark's `cases` cases, or of all cases ("all")."""
 
     name: str
     cases: int
@@ -96,7 +96,7 @@ class GroupChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Run `b` against run `a`: the cases in both, groups of them, and the cases that only one has."""
+    """Comparison of run `b` with run `a`: common cases, groups of them, and cases that only one run has."""
 
     a: str
     b: str
@@ -119,21 +119,20 @@ class Comparison:
 
     @property
     def exit_code(self) -> int:
-        """0: nothing is worse; 1: something is worse; 2: no case had what a verdict needs."""
+        """0: nothing is worse; 1: something is worse; 2: no case has enough data for a verdict."""
         return {"worse": 1, "no verdict": 2}.get(self.verdict, 0)
 
 
 def compare(
     a: Sequence[Summary], b: Sequence[Summary], *, metric: str | None = None, threshold: float = THRESHOLD
 ) -> Comparison:
-    """Compares the cases that both runs have, by `metric`, or by each case's primary one.
+    """Compare the common cases of two runs, by `metric`, or by each case's primary metric.
 
-    Primary is `time`; bandwidth and message rate derive from it and would count twice. Cases without
-    `time` are compared by their first metric. `threshold` is the smallest relative change that matters:
-    ratios between 1/(1+threshold) and 1+threshold are not worth a verdict.
+    The primary metric is `time`; bandwidth and message rate derive from it and would count twice. Cases
+    without `time` are compared by their first metric. `threshold` is the smallest relative change that
+    matters: ratios between 1/(1+threshold) and 1+threshold get no verdict "better" or "worse".
 
-    Raises InputError where there is nothing to compare, where a side holds several runs, or where the
-    clocks differ.
+    Raise InputError if there is nothing to compare, if a side contains several runs, or if the clocks differ.
     """
     if threshold < 0:
         raise InputError(f"threshold {threshold} is negative; give a relative change such as 0.02")
@@ -185,7 +184,7 @@ def compare(
 
 
 def _by_case(summaries: Sequence[Summary], metric: str | None) -> dict[str, Summary]:
-    """The summary of `metric`, or of the primary metric, of every case that has it."""
+    """Return the summary of `metric`, or of the primary metric, of each case that has it."""
     runs = sorted({summary.run for summary in summaries})
     if len(runs) > 1:
         raise InputError(f"one side of the comparison holds runs {', '.join(runs)}; compare them one by one")
@@ -199,7 +198,7 @@ def _by_case(summaries: Sequence[Summary], metric: str | None) -> dict[str, Summ
 
 
 def _obstacle(a: Summary, b: Summary) -> str | None:
-    """Why no verdict is possible. Raises InputError for different clocks."""
+    """Return the reason why no verdict is possible, None if one is. Raise InputError for different clocks."""
     if a.clock != b.clock:
         raise InputError(
             f"case {a.case!r}: clock {a.clock!r} in run {a.run!r}, {b.clock!r} in run {b.run!r}; "
@@ -215,7 +214,7 @@ def _obstacle(a: Summary, b: Summary) -> str | None:
 
 
 def _unlike(a: Summary, b: Summary) -> str | None:
-    """Why they are not the same quantity under the same conditions."""
+    """Return how the summaries differ in quantity or conditions; None if they do not."""
     if a.metric != b.metric:
         return f"{a.metric} against {b.metric}"
     if a.oversubscribed or b.oversubscribed:
@@ -268,7 +267,10 @@ def _groups(pairs: Sequence[tuple[Summary, Summary]]) -> dict[str, list[int]]:
 
 
 def _changes(a: Floats, b: Floats, better: Sequence[str], threshold: float, family: int) -> list[Change]:
-    """The changes of all rows of logarithms; `family` is how many are tested in all, elsewhere too."""
+    """Return the changes of all rows of logarithms.
+
+    `family` is the number of tests in the whole comparison.
+    """
     adjusted = np.minimum(1.0, family_p(a, b, _NOISE_FLOOR) * family / len(a))
     limit = math.log1p(threshold)
     changes = []

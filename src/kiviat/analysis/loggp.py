@@ -1,10 +1,10 @@
 """Parameters of message-passing models, from measured curves.
 
-LogP: Culler et al., PPoPP 1993. LogGP: Alexandrov et al., SPAA 1995: one message of k bytes takes
-L + 2o + (k − 1)·G, and consecutive messages leave every g. Hockney: Parallel Computing 20 (1994) 389–398.
+LogP: Culler et al., PPoPP 1993. LogGP: Alexandrov et al., SPAA 1995: one message of k bytes takes L + 2o + (k
+− 1)·G, and consecutive messages leave every g. Hockney: Parallel Computing 20 (1994) 389–398.
 
-A ping-pong shows L and o only as the sum L + 2o; to tell them apart needs a measurement of the
-processor's overhead, which is not among these.
+A ping-pong yields only the sum L + 2o; separating L and o would require a measurement of the processor's
+overhead.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ SMALL_MESSAGE = 8
 
 @dataclass(frozen=True, slots=True)
 class LogGP:
-    """`latency_s` is L + 2o, `s_per_byte` is G of the largest messages (its inverse Hockney's r∞).
+    """`latency_s` is L + 2o; `s_per_byte` is G of the largest messages (its inverse is Hockney's r∞).
 
     `gap_s` is g: seconds between messages of 8 B of one pair with many in flight, None if not measured.
-    `segments` are the lines of each protocol, with their errors; `median_error` and `max_error` are the
-    relative errors of the whole. `half_bandwidth_bytes` is n½ as measured, None if not within the curve.
+    `segments` are the lines of each protocol, with their errors; `median_error` and `max_error` are relative
+    errors of the whole model. `half_bandwidth_bytes` is the measured n½, None if it is not within the curve.
     """
 
     latency_s: float
@@ -43,7 +43,10 @@ class LogGP:
 
 
 def fit_loggp(summaries: Sequence[Summary]) -> LogGP | None:
-    """The model of one run's ping-pong and uniband; None with fewer than three sizes, or no cost per byte."""
+    """Return the model of one run's ping-pong and uniband.
+
+    None with fewer than three sizes, or if the cost per byte is not measurable.
+    """
     points = curve(summaries, "pingpong")
     sizes, times = [size_of(point) for point in points], [point.median for point in points]
     found = protocol_switches(points)
@@ -74,7 +77,10 @@ def fit_loggp(summaries: Sequence[Summary]) -> LogGP | None:
 
 
 def protocol_switches(points: Sequence[Summary]) -> list[Switch]:
-    """The switches of a curve, as far as its intervals over launches (or their range) leave no doubt."""
+    """Return the certain protocol switches of a curve.
+
+    Uncertain are those that its intervals (or ranges) over launches may explain.
+    """
     half_widths = [
         (point.spread or 0.0) / 2
         if point.low is None or point.high is None
@@ -85,7 +91,7 @@ def protocol_switches(points: Sequence[Summary]) -> list[Switch]:
 
 
 def _gap(summaries: Sequence[Summary]) -> float | None:
-    """Seconds per message of one pair: the pairs of uniband send at the same time."""
+    """Return the seconds per message of one pair; the pairs of uniband send at the same time."""
     rates = [
         summary
         for summary in summaries

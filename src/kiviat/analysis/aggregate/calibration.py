@@ -9,15 +9,15 @@ from kiviat.record.units import counted
 
 
 class Calibrated(Protocol):
-    """Calibration data, available both in machine files and in records of simulated runs."""
+    """Calibration data, available in machine files and in records of simulated runs."""
 
     @property
     def base(self) -> str | None:
-        """Name of the machine that this one is a variant of, if it is one."""
+        """Name of the machine that this one is a variant of; None if it is not a variant."""
 
     @property
     def uncalibrated(self) -> str | None:
-        """The reason why the machine is not calibrated, if it is not."""
+        """Reason why the machine is not calibrated; None if it is."""
 
     @property
     def calibrated_on(self) -> Sequence[str]:
@@ -25,7 +25,7 @@ class Calibrated(Protocol):
 
 
 def calibrated(model: Calibrated) -> str:
-    """Return the words after "calibrated", such as "on the published rows F1-008, F1-016"."""
+    """Return the text after "calibrated", such as "on the published rows F1-008, F1-016"."""
     rows = ", ".join(model.calibrated_on)
     if not model.uncalibrated:
         return f"on the published rows {rows}" if rows else "on measurements of its own"
@@ -35,7 +35,7 @@ def calibrated(model: Calibrated) -> str:
 
 
 def in_short(model: Calibrated) -> str:
-    """For a table: "6 rows", "uncalibrated variant of altix-bx2"."""
+    """Return a text for tables: "6 rows", "uncalibrated variant of altix-bx2"."""
     rows = counted(len(model.calibrated_on), "row") if model.calibrated_on else ""
     if not model.uncalibrated:
         return rows or "own measurements"

@@ -1,4 +1,4 @@
-"""One benchmark over message sizes, picked from many summaries."""
+"""Curves of one benchmark over message sizes, selected from summaries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from kiviat.analysis.aggregate.summary import Summary
 
 
 def curve(summaries: Iterable[Summary], benchmark: str) -> list[Summary]:
-    """The times of `benchmark` over message sizes, growing; fewest ranks measured, axes at their defaults."""
+    """Return the times of `benchmark` by increasing message size.
+
+    The curve is that of the fewest ranks measured, with axes at their defaults.
+    """
     found = [
         summary
         for summary in summaries
@@ -24,14 +27,14 @@ def curve(summaries: Iterable[Summary], benchmark: str) -> list[Summary]:
 
 
 def size_of(summary: Summary) -> int:
-    """Its message size in bytes; 0 where the benchmark has none."""
+    """Return the message size in bytes, 0 for benchmarks without one."""
     return summary.bytes or 0
 
 
 def time_at(points: Sequence[Summary], size: float) -> float | None:
-    """Seconds at `size` bytes, interpolated between the sizes of a curve; None beyond the largest.
+    """Return the seconds at `size` bytes, interpolated between the sizes of a curve.
 
-    Below the smallest size, the time of the smallest.
+    Below the smallest size it is the time of the smallest; None beyond the largest.
     """
     if not points or size > size_of(points[-1]):
         return None
@@ -43,15 +46,15 @@ def time_at(points: Sequence[Summary], size: float) -> float | None:
 
 
 def bandwidth(point: Summary) -> float:
-    """Bytes per second of one message at a time."""
+    """Return size / time in B/s: the bandwidth of one message at a time."""
     return size_of(point) / point.median
 
 
 def half_bandwidth_size(points: Sequence[Summary]) -> float | None:
-    """n½: the smallest size, in bytes, that reaches half of the curve's peak bandwidth.
+    """Return n½, the smallest size in bytes that reaches half of the curve's peak bandwidth.
 
-    Measured, not fitted; between two sizes the time is taken as linear. None where the smallest size
-    already reaches it, so that n½ is not within the curve.
+    It is measured, not fitted; between two sizes the time is interpolated linearly. None if the smallest size
+    already reaches half of the peak.
     """
     sized = [point for point in points if point.bytes]
     half = max((bandwidth(point) for point in sized), default=0.0) / 2

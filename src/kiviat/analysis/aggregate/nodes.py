@@ -40,9 +40,9 @@ class Nodes:
 
 
 def nodes_of(run: Run, ranks: int) -> Nodes | None:
-    """Return the nodes of the first `ranks` ranks in every launch that had so many.
+    """Return the nodes of the first `ranks` ranks in every launch that had at least as many.
 
-    None if launches differ, or if one of them does not tell.
+    None if launches differ, or if the nodes of one are unknown.
     """
     seen = {_of_launch(launch, ranks) for launch in run.launches if launch.reaches(ranks)}
     of = seen.pop() if len(seen) == 1 else None
@@ -50,15 +50,16 @@ def nodes_of(run: Run, ranks: int) -> Nodes | None:
 
 
 def host_of(run: Run, rank: int) -> str | None:
-    """The host of a rank, if it was the same in all launches that tell."""
+    """Return the host of a rank; None if launches differ or no launch recorded it."""
     hosts = {one.host for launch in run.launches for one in launch.ranks if one.rank == rank}
     return str(hosts.pop()) if len(hosts) == 1 else None
 
 
 def _of_launch(launch: Launch, count: int) -> tuple[int, ...] | None:
-    """The core finds nodes by what ranks can share memory; where it did not, hosts tell them apart.
+    """Return the node of each of the first `count` ranks of a launch; None if unknown.
 
-    A simulation that was kept from an earlier run has no ranks to tell: they are where they were to be.
+    Nodes are groups of ranks that share memory; if they were not recorded, hosts are used. A simulation taken
+    from the cache has no observed ranks; they are at their requested places.
     """
     names = {rank.rank: rank.node_or_host for rank in launch.ranks}
     if not names and launch.mpi == "SMPI" and launch.placement:

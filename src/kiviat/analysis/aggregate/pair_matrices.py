@@ -1,4 +1,4 @@
-"""Curves and matrices made of the tables of studies."""
+"""Curves and matrices from the tables of studies."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from kiviat.analysis.aggregate.nodes import Nodes
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.statistics.intervals import Floats
 
-# A matrix is shown with at most so many ranks in a row; beyond, blocks of ranks stand for their median.
+# Maximum number of rows and columns of a displayed matrix; with more ranks, cells are medians of blocks.
 MOST_CELLS = 192
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Values over numbers, such as sizes or phases, each with its bounds, as far as there are any.
+    """Values over numbers, such as sizes or phases, with their bounds, if any.
 
-    `meaning` says what the bounds are.
+    `meaning` names the bounds, such as "95 %".
     """
 
     name: str
@@ -30,13 +30,13 @@ class Curve:
 
 
 def curve_of(grid: Grid) -> Curve:
-    """A table of one dimension whose values are numbers. Points without value are left out."""
+    """Return the curve of a table with one dimension of numbers. Points without value are left out."""
     ((_, names),) = grid.dimensions
     return _curve("", [float(name) for name in names], grid.median, grid.low, grid.high, "95 %")
 
 
 def curves_of(grid: Grid) -> Iterator[Curve]:
-    """A table of two dimensions, the first of numbers: a curve for each value of the second."""
+    """Yield a curve for each value of a table's second dimension; the first has numbers."""
     (_, names), (_, columns) = grid.dimensions
     for column, name in enumerate(columns):
         low, high = (None if bound is None else bound[:, column] for bound in (grid.low, grid.high))
@@ -44,10 +44,10 @@ def curves_of(grid: Grid) -> Iterator[Curve]:
 
 
 def b_eff_curves(grid: Grid) -> Iterator[Curve]:
-    """Bandwidth per process over sizes, of the best method, for each kind of pattern.
+    """Yield bandwidth per process over sizes, with the best method, for each kind of pattern.
 
-    Kinds of several patterns are given by the median pattern; the band holds all of them. That of a single
-    pattern is its interval over launches.
+    A kind with several patterns is represented by the median pattern, and its band is their range. The band
+    of a single pattern is its interval over launches.
     """
     patterns, sizes = grid.values_of("pattern"), [float(size) for size in grid.values_of("bytes")]
     best = np.fmax.reduce(grid.median, axis=2) / grid.ranks  # patterns × sizes; fmax ignores nan
@@ -69,7 +69,7 @@ def b_eff_curves(grid: Grid) -> Iterator[Curve]:
 
 
 def _kind(pattern: str) -> str:
-    """Return the kind of a pattern, which "rings of 4" and "random 17" share with others."""
+    """Return the kind of a pattern: all "random 17" are one kind, and so are all "rings of 4"."""
     return {"rings of": "rings", "random": "random order"}.get(re.sub(r" \d+$", "", pattern), pattern)
 
 
@@ -89,8 +89,8 @@ def _curve(
 class Matrix:
     """Values between pairs.
 
-    `labels` name rows and columns: ranks, or blocks of ranks. `boundaries` are places, in cells, where
-    another node begins; `nodes` are those of the labels, if each has one.
+    `labels` name rows and columns: ranks, or blocks of ranks. `boundaries` are the positions of cells at
+    which another node begins; `nodes` are the nodes of the labels, if each has one.
     """
 
     labels: tuple[str, ...]
@@ -102,7 +102,7 @@ class Matrix:
 
 
 def matrix_of(grid: Grid, nodes: Nodes | None) -> Matrix:
-    """A table of pairs of ranks, with the boundaries between nodes if these are known."""
+    """Return the matrix of a table over pairs of ranks, with the boundaries between nodes if known."""
     ranks = len(grid.median)
     per_block = -(-ranks // MOST_CELLS)
     starts = tuple(range(0, ranks, per_block))
@@ -129,9 +129,10 @@ def _middle(values: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Sick:
-    """A rank or a link that was found slow, in how many of the launches, and by how much.
+    """A slow rank or link, the number of launches that found it slow, and its slowdown.
 
-    `of` is the quantity in which it is slow. Factor and confidence are medians of these launches.
+    `of` is the quantity in which it is slow. `factor` and `confidence` are medians over the launches that
+    found it.
     """
 
     what: str
@@ -143,7 +144,7 @@ class Sick:
 
 
 def sick(grids: Sequence[Grid]) -> list[Sick]:
-    """Return the slow ranks and links that a case of sick_links named, slowest first, from its tables."""
+    """Return the slow ranks and links in the tables of a case of sick_links, slowest first."""
     links = [grid for grid in grids if grid.name == "slow_links"]
     launches = sum(grid.launches for grid in links)
     found: dict[tuple[str, str], list[tuple[int, float, float | None]]] = {}

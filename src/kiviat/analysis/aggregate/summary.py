@@ -19,10 +19,10 @@ from kiviat.record.types import Row, Scalar
 class Summary:
     """One metric of one case of one run, over its launches. Values are in `unit`.
 
-    `median` is the median of the launch medians; `low` and `high` bound it at 95 % where there are
-    enough launches (None otherwise). `within` is the relative half width of the interval within a
-    launch (median over launches), `spread` the relative range of the launch medians. `notes` has what
-    launches said in different words one after the other, `numbers` those of the first launch.
+    `median` is the median of the launch medians; `low` and `high` are its 95 % interval, None with too few
+    launches. `within` is the relative half width of the interval within a launch (median over launches),
+    `spread` the relative range of the launch medians. `notes` has the distinct notes of all launches,
+    `numbers` those of the first launch.
     """
 
     run: str
@@ -59,14 +59,13 @@ Key = tuple[str, str, str]
 
 
 def summarise(rows: Iterable[Row]) -> list[Summary]:
-    """One summary per run, case and metric, in the order in which they first appear.
+    """Return one summary per run, case and metric, in order of first appearance.
 
-    Only rows count whose outcome is ok, whose check has not failed, and which have a value: the median,
-    or the mean where nothing else was reported (ingested records). A case measured again in the same
-    launch replaces the earlier row: it is not another launch. Rows without a launch (ingested) each
-    stand for one.
+    Rows are used if their outcome is ok, their check has not failed, and they have a value: the median, or
+    the mean if nothing else was reported (ingested records). A case measured again in the same launch
+    replaces the earlier row. Ingested rows, which have no launch, count as a launch each.
 
-    Raises InputError where one case of one run mixes clocks or substrates.
+    Raise InputError if a case of a run mixes clocks or substrates.
     """
     groups: dict[Key, dict[int, Row]] = defaultdict(dict)
     for row in rows:
@@ -85,13 +84,13 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
 
 
 def studies(summaries: Iterable[Summary]) -> frozenset[str]:
-    """The measured benchmarks that report quantities of their own instead of a time."""
+    """Return the names of benchmarks that report metrics of their own instead of a time."""
     measured = [summary for summary in summaries if summary.clock != "reported"]
     timed = {summary.benchmark for summary in measured if summary.metric == "time"}
     return frozenset(summary.benchmark for summary in measured) - timed
 
 
-# What a summary needs of the launches, in the order of the columns in _equal_sized.
+# The facts about launches that a summary needs, in the order of the columns in _equal_sized.
 _of_launch = attrgetter(
     *("p50", "mean", "min", "ci_low", "ci_high", "p90", "p99", "count"),
     *("clock", "substrate", "sync", "mode", "oversubscribed", "stopped_by", "notes"),
@@ -100,7 +99,7 @@ _ENDED_WELL = {"target", "fixed"}
 
 
 def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
-    """Summaries of cases with the same number of launches: the arithmetic is done for all at once."""
+    """Return the summaries of cases with equal numbers of launches, computed for all cases at once."""
     columns = [tuple(zip(*map(_of_launch, rows), strict=True)) for rows in cases.values()]
     values = _matrix([_or_mean(column[0], column[1]) for column in columns])
     ci_low, ci_high, p90, p99 = (_matrix([column[place] for column in columns]) for place in range(3, 7))
@@ -152,7 +151,7 @@ def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
 
 
 def _or_mean(medians: Sequence[float | None], means: Sequence[float | None]) -> Sequence[float | None]:
-    """The medians, and the means of those launches that reported nothing else."""
+    """Return the medians, replaced by means for launches that reported nothing else."""
     if None not in medians:
         return medians
     return [mean if median is None else median for median, mean in zip(medians, means, strict=True)]
@@ -185,7 +184,7 @@ def _notes(of_launches: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
 
 
 def _matrix(values: Sequence[Sequence[float | None]]) -> Floats:
-    """Cases × launches; None becomes nan."""
+    """Return an array of cases × launches, with nan for None."""
     return np.array(values, dtype=np.float64)
 
 

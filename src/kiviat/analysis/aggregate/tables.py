@@ -1,4 +1,4 @@
-"""Tables over launches: what studies measured value by value."""
+"""Tables of studies, aggregated over launches."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Dimensions = tuple[tuple[str, tuple[str, ...]], ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
-    """One table of one case, over its launches. Values are in `unit`, absent ones nan.
+    """One table of one case, over its launches. Values are in `unit`, missing ones nan.
 
-    `median` has the shape of `dimensions`; `low` and `high` bound it at 95 %, and are None below five
-    launches. They are nan where a launch lacks the value.
+    `median` has the shape of `dimensions`; `low` and `high` are its 95 % interval, None below five launches.
+    They are nan where a launch lacks the value.
     """
 
     run: str
@@ -40,16 +40,16 @@ class Grid:
     high: Floats | None
 
     def values_of(self, dimension: str) -> tuple[str, ...]:
-        """What the axis of that name holds."""
+        """Return the values of the dimension of that name."""
         return dict(self.dimensions)[dimension]
 
 
 def grids(rows: Iterable[TableRow]) -> list[Grid]:
-    """One grid per run, case and table, in the order in which they first appear.
+    """Return one grid per run, case and table, in order of first appearance.
 
-    As in `summarise` only rows count that are ok and whose check has not failed, and a case measured again
-    in the same launch replaces the earlier one. Tables of other dimensions (another list of phases) are
-    other grids. Of `rows` only the numbers are kept.
+    As in `summarise`, rows are used if they are ok and their check has not failed, and a case measured again
+    in the same launch replaces the earlier one. Tables with different dimensions, such as another list of
+    phases, give separate grids. Only the numbers of `rows` are kept.
     """
     groups: dict[tuple[str, str, str, Dimensions], tuple[TableRow, dict[int, Floats]]] = {}
     for row in rows:

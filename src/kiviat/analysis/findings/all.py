@@ -16,7 +16,7 @@ from kiviat.record.types import Row
 
 __all__ = ["Finding", "findings", "top"]
 
-_RATIOS = ("s", "B/s")  # units of metrics that findings divide by
+_RATIOS = ("s", "B/s")  # units of metrics by which findings divide
 
 
 def findings(
@@ -50,7 +50,7 @@ def findings(
 
 
 def _has_ratios(summary: Summary) -> bool:
-    """Return whether its values can be divisors: a coarse clock may report 0 s."""
+    """Return whether a summary's values can be divisors: a coarse clock may report 0 s."""
     return summary.unit not in _RATIOS or min(summary.launch_medians) > 0
 
 

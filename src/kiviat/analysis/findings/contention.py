@@ -15,11 +15,11 @@ from kiviat.analysis.findings.finding import Evidence, Finding
 from kiviat.analysis.findings.shared_resource import ENOUGH, Verdict, far_pairs, near_pairs, shared
 from kiviat.record.units import format_bytes, format_value, three_digits
 
-NodesOf = Callable[[int], Nodes | None]  # number of ranks to the nodes of these first ranks
+NodesOf = Callable[[int], Nodes | None]  # a number of ranks to their nodes
 
 _B_EFF = ("at_lmax_per_process", "pingpong_bandwidth", "b_eff_per_process")
 
-# Factors within this of 1 are not reported as differences.
+# Factors between 1 and this are not reported as differences.
 _ALIKE = 1.15
 _RESOURCES = {
     "memory": "the memory of the nodes",

@@ -1,9 +1,9 @@
 """Identifies the shared resource that limits simultaneous pairs: pure functions.
 
-The evidence is the bandwidth of each pair while all communicate over that of one pair alone, and the node of
-each rank. Pairs on one node share its memory. Pairs between nodes share the NIC of a node if they have an end
-there: if the NIC is the limit, together they get what one pair gets alone. If they get less, the limit is
-beyond the nodes.
+The evidence is each pair's bandwidth while all pairs communicate, divided by that of one pair alone, and the
+node of each rank. Pairs on one node share its memory. Pairs between nodes share the NICs of their nodes: if a
+NIC is the limit, its pairs together get as much as one pair alone. If they get less, the limit is beyond the
+nodes.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from kiviat.analysis.aggregate.nodes import Nodes, Pair
 from kiviat.record.units import three_digits
 
-# Pairs that keep this share of the bandwidth of one alone are not limited.
+# Pairs that keep at least this share of one pair's bandwidth are not limited.
 ENOUGH = 0.8
-# Range of the bandwidth of all pairs of a node over that of one alone in which they share the NIC.
+# Range of the total bandwidth of a node's pairs, divided by that of one pair alone, in which the NIC is the
+# limit.
 _ONE = (0.75, 1.33)
 
 
@@ -39,7 +40,7 @@ def near_pairs(ranks: int) -> list[Pair]:
 
 
 def shared(share: float, pairs: Sequence[Pair], nodes: Nodes | None, oversubscribed: bool) -> Verdict:
-    """Return what limits `pairs`, each with `share` of the bandwidth of one alone while all communicate."""
+    """Return what limits `pairs`, each of which keeps `share` of one pair's bandwidth."""
     if share >= ENOUGH:
         return Verdict("none", "No shared resource limits them.")
     if oversubscribed:

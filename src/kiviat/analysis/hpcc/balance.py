@@ -1,4 +1,4 @@
-"""How balanced machines are: eight axes that hold what HPC Challenge measures against its HPL.
+"""Balance of machines on eight axes: ratios of HPC Challenge results, mostly to HPL.
 
 After S. Saini, R. Ciotti, B. T. N. Gunney, T. E. Spelce, A. Koniges, D. Dossa, P. Adamidis, R. Rabenseifner,
 S. R. Tiyyagura, M. Mueller, R. Fatoohi: Performance Evaluation of Supercomputers using HPCC and IMB
@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from kiviat.analysis.hpcc.quantities import QUANTITIES, Quantity, Size, System
 
-# The paper's rules: small systems have an undue advantage in ratios of what the whole machine does
-# together, and with few nodes most neighbours in a random ring are within one.
+# The paper's rules: systems below this rate have an undue advantage in ratios of results of the whole
+# machine; and with few nodes, most neighbours in a random ring are on the same node.
 SMALL_FLOPS = 1e12
 FEW_NODES = 8
 
@@ -22,7 +22,10 @@ CHOICES = ("auto", "keep", "drop")
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One axis: `over` divided by HPL, or as it is. `per_process` quantities count for all processes."""
+    """One axis: a quantity, divided by HPL or not.
+
+    `per_process` quantities are multiplied by the processes.
+    """
 
     id: str
     title: str
@@ -33,7 +36,7 @@ class Axis:
     per_process: bool = False
     over_hpl: bool = True
     inverse: bool = False
-    together: bool = False  # a ratio of two things that the whole machine does
+    together: bool = False  # both parts of the ratio are results of the whole machine
     ring: bool = False
 
 
@@ -79,9 +82,9 @@ AXES = (
 class Cell:
     """Value of an axis for a system; None if it is unavailable or left out, for the given `reason`.
 
-    `low` and `high` are an interval, if both parts have one over launches: two 95 % intervals give at least
-    90 %. `meaning` names its confidence, or says that it is the range of few launches. `relation` and `upper`
-    belong to published values; `extrapolated` describes the extrapolation of parts.
+    `low` and `high` are an interval if both parts of the ratio have one over launches: two 95 % intervals
+    give at least 90 %. `meaning` names its confidence, or says that it is the range of few launches.
+    `relation` and `upper` belong to published values; `extrapolated` describes the extrapolation of parts.
     """
 
     value: float | None
@@ -97,7 +100,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """All axes (columns) of all systems (lines); `rules` says what was left out by which rule, or not."""
+    """All axes (columns) of all systems (lines). `rules` describe which values were left out, and why."""
 
     systems: tuple[System, ...]
     cells: tuple[tuple[Cell, ...], ...]
@@ -105,13 +108,17 @@ class Balance:
     rules: tuple[str, ...]
 
     def share(self, line: int, column: int) -> float | None:
-        """The value divided by the largest of its column: what the diagram draws."""
+        """Return a value divided by the largest of its column, which the diagram draws; None if unknown."""
         value, largest = self.cells[line][column].value, self.largest[column]
         return None if value is None or largest is None else value / largest
 
 
 def balance(systems: Sequence[System], small: str = "auto", few_nodes: str = "auto") -> Balance:
-    """`small` and `few_nodes` are keep, drop, or auto: drop where only some of the runs are so."""
+    """Return the balance of systems.
+
+    `small` and `few_nodes` are "keep", "drop", or "auto": drop only if some but not all of the systems are
+    affected.
+    """
     is_small = [_is_small(system.whole) for system in systems]
     is_few = [_has_few_nodes(system.whole) for system in systems]
     own = [system.origin != "published" for system in systems]
@@ -147,7 +154,7 @@ def balance(systems: Sequence[System], small: str = "auto", few_nodes: str = "au
 
 
 def cell(axis: Axis, size: Size) -> Cell:
-    """The value of an axis, before any rule."""
+    """Return the value of an axis, before any rule is applied."""
     if (given := size.ratios.get(axis.id)) is not None:
         return Cell(given.value, relation=given.relation, upper=given.upper, cases=(given.case,))
     needs = (axis.quantity, "hpl") if axis.over_hpl else (axis.quantity,)
@@ -172,7 +179,10 @@ def _alone(top: Quantity, value: float, low: float | None, high: float | None) -
 
 
 def quotient(top: Quantity, bottom: Quantity, factor: float = 1) -> Cell:
-    """The ratio is within its bounds where both parts are: 90 % of such pairs are, at least."""
+    """Return the ratio of two quantities with its bounds.
+
+    If both parts have 95 % intervals, the ratio's interval covers at least 90 %.
+    """
     low = high = None
     meaning = ""
     if top.low is not None and top.high is not None and bottom.low is not None and bottom.high is not None:
@@ -229,7 +239,7 @@ def _rule(
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Something against HPL, over the sizes of one system: (HPL, value, bounds of the value)."""
+    """A quantity against HPL, over the sizes of one system: points are (HPL, value, bounds of the value)."""
 
     system: int
     points: tuple[tuple[float, float, tuple[float, float] | None], ...]
@@ -237,7 +247,7 @@ class Curve:
 
 
 def against_hpl(systems: Sequence[System], quantity: str, ratio: bool) -> list[Curve]:
-    """A quantity of all processes against HPL, as it is or divided by HPL."""
+    """Return a quantity of all processes against HPL, or its ratio to HPL."""
     curves = []
     for place, system in enumerate(systems):
         points, meaning = [], ""
@@ -262,17 +272,17 @@ def against_hpl(systems: Sequence[System], quantity: str, ratio: bool) -> list[C
 
 
 def efficiency(size: Size) -> Cell:
-    """HPL over star DGEMM of all processes: what the network and the panels leave of the processors."""
+    """Return HPL / (star DGEMM of all processes), the share of the processors' rate that HPL achieves."""
     return _quotient(size, "hpl", "dgemm", False, True)
 
 
 def machine_balance(size: Size) -> Cell:
-    """Bytes that memory delivers for each flop of DGEMM: STREAM triad over DGEMM, both star."""
+    """Return the bytes that memory delivers per flop of DGEMM: star STREAM triad / star DGEMM."""
     return _quotient(size, "triad", "dgemm", True, True)
 
 
 def network_balance(size: Size) -> Cell:
-    """Bytes that each process sends into random rings for each flop of its DGEMM."""
+    """Return the bytes that each process sends in random rings per flop of its DGEMM."""
     return _quotient(size, "ring_bandwidth", "dgemm", True, True)
 
 

@@ -1,7 +1,7 @@
 """Bottlenecks of a machine: the resource that limits each kernel of HPC Challenge.
 
-The bound of a resource is the rate of the kernel if only this resource took time. The kernel's rate divided
-by the bound is thus the share of its time that the resource accounts for; since resources may work at the
+The bound of a resource is the rate of the kernel if only this resource took time. So the kernel's rate
+divided by the bound is the share of its time for which the resource accounts; since resources may work at the
 same time, shares can add up to more than 1. The resource with the largest share limits the kernel.
 """
 
@@ -19,11 +19,11 @@ from kiviat.record.units import format_value
 PROCESSOR, MEMORY = "the processor", "memory"
 BANDWIDTH, LATENCY = "network bandwidth", "network latency"
 
-# A resource that accounts for less than this is not said to limit anything; of two that are this close,
-# both are said to.
+# Minimum share of a limiting resource; a resource with at least _TIE times the largest share is named as
+# well.
 _ENOUGH = 0.4
 _TIE = 0.85
-# HPL beyond this share of DGEMM is a mistake, not noise.
+# If HPL exceeds DGEMM by more than this factor, it is a measurement mistake, not noise.
 _MORE_THAN_DGEMM = 1.05
 
 
@@ -67,8 +67,8 @@ class Limit:
 class Limits:
     """Limits of the kernels that all processes execute together, with remarks on implausible values.
 
-    `groups`: resources with the kernels that each limits, the most frequent first; `where` says what the
-    network is if there are few nodes.
+    `groups`: resources with the kernels that each limits, the most frequent first; `where` describes the
+    network if there are few nodes.
     """
 
     kernels: tuple[Limit, ...]
@@ -78,19 +78,19 @@ class Limits:
 
     @property
     def unknown(self) -> tuple[Limit, ...]:
-        """Kernels whose limiting resource cannot be told."""
+        """Kernels whose limiting resource cannot be determined."""
         return tuple(limit for limit in self.kernels if not limit.resources)
 
     @property
     def short(self) -> str:
-        """Resources with their kernels: "memory (FFT and PTRANS) and the processor (HPL)"."""
+        """Resources with their kernels, such as "memory (FFT and PTRANS) and the processor (HPL)"."""
         return (
             listed([f"{resource} ({listed(names)})" for resource, names in self.groups]) or "cannot be told"
         )
 
     @property
     def verdict(self) -> str:
-        """One sentence about the machine."""
+        """One sentence that names the resources limiting most kernels of the machine."""
         lacking = list(dict.fromkeys(reason for limit in self.unknown for reason in limit.missing))
         because = f" ({'; '.join(lacking) or 'no resource by itself accounts for enough of its time'})"
         if not self.groups:
@@ -203,8 +203,9 @@ def _hpl_network(size: Size) -> Bound | str:
     if order is None:
         return "the order of the matrix of HPL is not recorded"
     p, q = _grid(size)
-    # Each process gets every panel that is not its own in its row, and every row of U in its column, twice
-    # as rows are swapped too: 8 n² / 2 bytes spread over the rows and over the columns of the grid.
+    # Each process receives every panel of its row except its own, and every row of U in its column, twice
+    # because rows are swapped, too: 8 n² / 2 bytes distributed over the rows and over the columns of the
+    # grid.
     sent = 4 * order**2 * ((q - 1) / (p * q) + 2 * (p - 1) / (p * q))
     seconds = sent / size.quantities["ring_bandwidth"].value
     flops = 2 / 3 * order**3 + 3 / 2 * order**2
@@ -235,7 +236,7 @@ def _fft_local(size: Size) -> Bound | str:
 
 
 def _fft_resource(size: Size) -> str:
-    """A transform on one process waits for memory where its intensity is below the ridge of the roofline."""
+    """Return the resource that limits a transform on one process: memory below the roofline's ridge point."""
     dgemm, triad = size.value("dgemm"), size.value("triad")
     order = problem_order(size.quantities["fft_star"], 16, 1) or 2.0**24
     if dgemm is None or triad is None:
@@ -249,7 +250,7 @@ def _fft_network(size: Size) -> Bound | str:
     fft = size.quantities["fft"]
     memory = fft.axes.get("memory")
     in_memory = memory / 32 * processes if isinstance(memory, int | float) else 2.0**24 * processes
-    order = fft.number("n") or in_memory  # of which only the logarithm counts
+    order = fft.number("n") or in_memory  # only its logarithm matters
     sent_per_element = 3 * 16 * (processes - 1) / processes
     rate = 5 * math.log2(order) * _total(size, "ring_bandwidth") / sent_per_element
     return Bound(BANDWIDTH, rate, "three transposes of 16 B for each element at random ring bandwidth")
@@ -265,7 +266,7 @@ def _ptrans_memory(size: Size) -> Bound | str:
 @_by("ring_bandwidth", between=True)
 def _ptrans_network(size: Size) -> Bound | str:
     processes = size.processes or 1
-    # On a square grid the processes of the diagonal keep their blocks; in all 1 / P at least stays.
+    # On a square grid the diagonal processes keep their blocks; in total at least 1 / P stays.
     rate = _total(size, "ring_bandwidth") * processes / (processes - 1)
     return Bound(BANDWIDTH, rate, "(P − 1) / P of the matrix at random ring bandwidth")
 

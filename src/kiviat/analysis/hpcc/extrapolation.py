@@ -1,11 +1,10 @@
-"""From small simulated problems to those that fill a machine.
+"""Extrapolates small simulated problems to those that fill a machine's memory.
 
-A simulation of HPL, PTRANS and FFT in all of a machine's memory would take days. It is done at several
-smaller sizes; what one unit of work costs (a flop, a byte) is a sum of a few terms in the problem's
-order, which follow from the algorithm and have no negative part: what each rank computes, what it sends
-in each step, and what each step costs by itself. A flop of HPL costs no less than one of DGEMM. The sum
-is fitted to all sizes but the largest, which tells how far off it is one step further on; then to all of
-them, for the size that fills the memory.
+A simulation of HPL, PTRANS and FFT in all of a machine's memory would take days, so several smaller sizes are
+simulated. The cost of one unit of work (a flop, a byte) is modelled as a sum of a few nonnegative terms that
+follow from the algorithm: computation, data sent in each step, and a constant cost per step. A flop of HPL
+costs at least as much as one of DGEMM. The sum is first fitted to all sizes but the largest, which yields the
+error of extrapolating by one step; then to all sizes, to predict the size that fills the memory.
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ class Law:
 
 @dataclass(frozen=True, slots=True)
 class Extrapolated:
-    """A rate extrapolated to a larger size; `points` are the simulated sizes: memory per rank, and rate.
+    """A rate extrapolated to a larger size; `points` are (memory per rank, rate) of the simulated sizes.
 
-    `held_out` is the relative error at the largest point of the law fitted to the others. `memory_bytes` is
-    the memory per rank, `assumed` if the machine does not specify it.
+    `held_out`: relative error, at the largest point, of the law fitted to the others. `memory_bytes`: memory
+    per rank, `assumed` if the machine does not specify it.
     """
 
     benchmark: str
@@ -62,7 +61,7 @@ class Extrapolated:
 
     @property
     def words(self) -> str:
-        """Sentence with the value, the sizes it was extrapolated from, the rule and its error."""
+        """Sentence with the value, the sizes from which it was extrapolated, the rule and its error."""
         smallest, largest = self.points[0][0], self.points[-1][0]
         memory = f"{format_bytes(round(self.memory_bytes))} a rank"
         memory += " (assumed)" if self.assumed else f", {SHARE:.0%} of the machine's"
@@ -80,7 +79,10 @@ def _order(memory: float) -> float:
 
 
 def _elements(memory: float) -> float:
-    """Return the length of a complex vector, stored twice; its logarithm hardly depends on the copies."""
+    """Return the length of a complex vector of which `memory` holds two.
+
+    The number of copies hardly affects its logarithm.
+    """
     return memory / 32
 
 
@@ -89,19 +91,19 @@ def _constant(memory: float) -> float:
 
 
 LAWS: Mapping[str, Law] = {
-    # Elimination; panels and rows that are sent; pivots and steps. 2/3 N^3 flop.
+    # Elimination; panels and rows sent; pivots and steps. 2/3 N^3 flop.
     "hpl": Law(
         "rate",
         (_constant, lambda m: 1 / _order(m), lambda m: 1 / _order(m) ** 2),
         "time = c3 N^3 + c2 N^2 + c1 N",
     ),
-    # Elements that are sent and added; edges of blocks; messages. 8 N^2 bytes.
+    # Elements sent and added; edges of blocks; messages. 8 N^2 bytes.
     "ptrans": Law(
         "rate",
         (_constant, lambda m: 1 / _order(m), lambda m: 1 / _order(m) ** 2),
         "time = c2 N^2 + c1 N + c0",
     ),
-    # Butterflies; elements that are sent; messages. 5 n log2 n flop.
+    # Butterflies; elements sent; messages. 5 n log2 n flop.
     "fft": Law(
         "rate",
         (
@@ -116,7 +118,7 @@ LAWS: Mapping[str, Law] = {
 
 
 def extrapolated(summaries: Sequence[Summary], run: Run) -> list[Extrapolated]:
-    """Those kernels of a simulated run that it has at `LEAST_POINTS` sizes or more, by number of ranks."""
+    """Return the extrapolations of kernels that a simulated run has at `LEAST_POINTS` or more sizes."""
     orders = {summary.case: summary.median for summary in summaries if summary.metric == "order"}
     curves: dict[tuple[str, int], dict[float, Summary]] = {}
     for summary in summaries:
@@ -124,7 +126,7 @@ def extrapolated(summaries: Sequence[Summary], run: Run) -> list[Extrapolated]:
         if summary.clock != "simulated" or law is None or not isinstance(memory, int):
             continue
         if summary.metric == law.metric and law.scope in (None, summary.axes.get("scope", law.scope)):
-            # HPL says which order the memory had room for, beside its panels.
+            # HPL records the order for which the memory sufficed, in addition to its panels.
             order = orders.get(summary.case)
             size = float(memory) if order is None else 8 * order**2 / summary.ranks
             curves.setdefault((summary.benchmark, summary.ranks), {})[size] = summary
@@ -139,7 +141,7 @@ def extrapolated(summaries: Sequence[Summary], run: Run) -> list[Extrapolated]:
 
 
 def _dgemm_cost(summaries: Sequence[Summary], ranks: int) -> float:
-    """Seconds per flop of DGEMM on all ranks; 0 where it was not run."""
+    """Return the seconds per flop of DGEMM on all ranks; 0 if it was not run."""
     rates = [
         summary.median
         for summary in summaries
@@ -150,7 +152,7 @@ def _dgemm_cost(summaries: Sequence[Summary], ranks: int) -> float:
 
 
 def memory_of(run: Run, ranks: int) -> float | None:
-    """Bytes of a problem for each rank that fill the machine's memory; None where that is not known."""
+    """Return the bytes per rank of a problem that fills the machine's memory; None if unknown."""
     total, model = run.machine.memory_bytes, run.machine.model
     if not total or not model:
         return None
@@ -161,9 +163,9 @@ def memory_of(run: Run, ranks: int) -> float | None:
 
 
 def predicted(law: Law, points: Sequence[tuple[float, float]], memory: float, least: float = 0.0) -> float:
-    """The rate at `memory` by the law fitted to `points`: both are of the whole problem.
+    """Return the rate at `memory` by the law fitted to `points`; all are of the whole problem.
 
-    No unit of work costs less than `least`.
+    `least` is a lower limit of the cost of a unit of work.
     """
     terms = np.array([[term(at) for term in law.terms] for at, _ in points])
     costs = np.array([1 / rate for _, rate in points])
@@ -172,13 +174,13 @@ def predicted(law: Law, points: Sequence[tuple[float, float]], memory: float, le
 
 
 def nonnegative(matrix: Floats, values: Floats) -> Floats:
-    """Return the x ≥ 0 with the least |matrix x - values|; with so few columns, every choice is tried."""
+    """Return the x ≥ 0 with the least |matrix x - values|, by trying every subset of the few columns."""
     columns = matrix.shape[1]
     best, least = np.zeros(columns), math.inf
     for size in range(1, columns + 1):
         for chosen in combinations(range(columns), size):
             part = matrix[:, chosen]
-            scale = np.linalg.norm(part, axis=0)  # terms are of very different sizes
+            scale = np.linalg.norm(part, axis=0)  # scaled, because terms differ by orders of magnitude
             solution = np.linalg.lstsq(part / scale, values, rcond=None)[0] / scale
             off = float(np.linalg.norm(part @ solution - values))
             if (solution >= 0).all() and off < least:

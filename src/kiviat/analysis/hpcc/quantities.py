@@ -1,7 +1,7 @@
 """Quantities of HPC Challenge for parallel machines ("systems"), by number of processes.
 
-A system is a run (measured, simulated, or imported from another program) or a machine of a paper. Names of
-quantities are those of docs/reference/benchmarks.md; star and single rates are per process.
+A system is a run (measured, simulated, or ingested) or a machine of a paper. Names of quantities are those of
+docs/reference/benchmarks.md; star and single rates are per process.
 """
 
 from __future__ import annotations
@@ -67,11 +67,12 @@ QUANTITIES: Mapping[str, Source] = {
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A value, with bounds over launches where there is more than one.
+    """A value, with bounds if it was measured in more than one launch.
 
-    `meaning` says what `low` and `high` are: a 95 % interval, or the range of too few launches. `case` is
-    where it was measured; of what was published it is the place in the paper, `relation` is not "=" for
-    bounds, and `upper` is the other end of a range. `extrapolated` says from what, if it is.
+    `meaning`: what `low` and `high` are, a 95 % interval or, with too few launches, the range. `case`: the
+    case measured, or for a published value its place in the paper. `relation`: "=", or a comparison if the
+    paper gives a bound. `upper`: upper end if the paper gives a range. `extrapolated`: description of the
+    extrapolation, if any.
     """
 
     value: float
@@ -87,8 +88,8 @@ class Quantity:
     relation: str = "="
     upper: float | None = None
     extrapolated: str = ""
-    watts: float | None = None  # of all nodes together, while it ran
-    joules: float | None = None  # of one repetition, likewise
+    watts: float | None = None  # of all nodes together, while the kernel ran
+    joules: float | None = None  # of all nodes together, for one repetition
 
     def number(self, axis: str, chosen: str = "") -> float | None:
         """Return the problem size given by the axis, or chosen by the benchmark; None if unknown."""
@@ -98,10 +99,10 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A system on one number of processes, which is None where a paper does not say.
+    """A system with one number of processes, None if a paper does not give it.
 
-    `ratios` are published as such, by axis of the diagram; `missing` says why a quantity is not there,
-    where something was tried.
+    `ratios`: published ratios, by axis of the diagram. `missing`: reasons why quantities are unavailable
+    although they were tried.
     """
 
     processes: int | None
@@ -117,18 +118,18 @@ class Size:
         return None if found is None else found.value
 
     def total(self, name: str) -> float | None:
-        """A rate per process, of all processes together ("accumulated")."""
+        """Return a rate per process multiplied by the processes ("accumulated"); None if unknown."""
         value = self.value(name)
         return None if value is None or self.processes is None else value * self.processes
 
     def why(self, name: str) -> str:
-        """Why the quantity is not there."""
+        """Return the reason why the quantity is missing."""
         return self.missing.get(name) or f"{QUANTITIES[name].kernel} was not run"
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """`origin` is measured, predicted, reported or published; `sizes` go by processes and are not empty."""
+    """A system. `origin` is measured, predicted, reported or published; `sizes` ascend and are not empty."""
 
     id: str
     name: str
@@ -153,10 +154,10 @@ def measured_system(
     rows: Iterable[Row] = (),
     grids: Iterable[Grid] = (),
 ) -> System:
-    """The system of a run; `rows` tell why something is missing, `grids` what energy it took.
+    """Return the system of a run; `rows` contain reasons for missing values, `grids` the energy.
 
-    Its sizes may hold nothing at all. Of simulated kernels that were run at several sizes the value is that
-    for full memory.
+    Its sizes may have no quantities. If simulated kernels were run at several problem sizes, values are
+    extrapolated to full memory.
     """
     tables = {(grid.case, grid.name): grid for grid in grids if grid.name in ("power", "energy")}
     found: dict[int, dict[str, Quantity]] = {}
@@ -167,7 +168,7 @@ def measured_system(
         at = found.setdefault(summary.ranks, {})
         crowded |= {summary.ranks} if summary.oversubscribed else set()
         before = at.get(key)
-        # Several settings of one kernel: the best counts, as it does where somebody tunes by hand.
+        # If a kernel was run with several settings, the best result counts, as with tuning by hand.
         if before is None or (summary.median < before.value) == QUANTITIES[key].lower:
             at[key] = _quantity(summary, tables)
     for full in extrapolated(summaries, run):
@@ -227,7 +228,7 @@ def _quantity(summary: Summary, tables: Mapping[tuple[str, str], Grid]) -> Quant
 
 
 def of_all_nodes(grid: Grid | None, kernel: str) -> float | None:
-    """A sum over nodes; None where one of them does not tell."""
+    """Return a sum over nodes; None if a node has no value."""
     if grid is None or "kernel" not in dict(grid.dimensions) or kernel not in grid.values_of("kernel"):
         return None
     total = float(grid.median[grid.values_of("kernel").index(kernel)].sum())
@@ -242,7 +243,10 @@ def _extrapolated(full: Extrapolated, small: Quantity) -> Quantity:
 def _elsewhere(
     here: Mapping[str, Quantity], found: Mapping[int, Mapping[str, Quantity]], count: int
 ) -> dict[str, str]:
-    """Quantities that were measured, but on other numbers of processes: ratios mix none of these."""
+    """Return reasons for quantities that were measured on other numbers of processes only.
+
+    Ratios never mix numbers of processes.
+    """
     reasons = {}
     for key in QUANTITIES:
         others = [ranks for ranks, quantities in found.items() if key in quantities and ranks != count]
@@ -253,7 +257,7 @@ def _elsewhere(
 
 
 def _failures(rows: Iterable[Row]) -> dict[int, dict[str, str]]:
-    """Why kernels gave no result, by ranks and quantity."""
+    """Return reasons why kernels have no result, by ranks and quantity."""
     reasons: dict[int, dict[str, str]] = {}
     for row in rows:
         if row.outcome == "ok" and row.check != "failed":
@@ -276,7 +280,7 @@ def published_systems() -> list[System]:
 
 
 def chosen(systems: Sequence[System], asked: str) -> list[System]:
-    """Those whose identifier contains what was asked for, blanks being hyphens."""
+    """Return the systems whose identifier contains `asked`, with hyphens for blanks."""
     wanted = _slug(asked)
     return [system for system in systems if wanted and wanted in system.id]
 
@@ -300,13 +304,13 @@ def _of_paper(paper: Paper) -> list[System]:
 
 
 def _named(machine: str) -> str:
-    """The largest values of several machines are no machine."""
+    """Return a machine's name; largest values of several machines are not a machine."""
     return machine.replace("max over systems in", "largest of")
 
 
 def _size(facts: Sequence[tuple[PublishedSystem, Fact]]) -> Size:
     values: dict[str, Quantity] = {}
-    # Exact values last, so that they replace bounds.
+    # Exact values come last, so that they replace bounds.
     for _, fact in sorted(facts, key=lambda entry: entry[1].relation in ("=", "~")):
         here = Quantity(fact.value, fact.unit, case=fact.location, relation=fact.relation)
         before = values.get(fact.balance)

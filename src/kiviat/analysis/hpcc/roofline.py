@@ -1,8 +1,8 @@
-"""The roofline of a node, and where the kernels are below it.
+"""The roofline of a node, and the kernels below it.
 
 S. Williams, A. Waterman, D. Patterson: Roofline: an insightful visual performance model for multicore
 architectures. Communications of the ACM 52 (2009) 65–76. The roofs are measured: star DGEMM and star STREAM
-triad. Intensities are those of compulsory traffic: what cannot be avoided where caches keep all they can.
+triad. Intensities are those of compulsory traffic, which remains if caches are used perfectly.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kiviat.analysis.hpcc.quantities import Quantity, Size
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A kernel below the roof: flop/s against flop/B. `bound` is what the roof allows there."""
+    """A kernel in the diagram: flop/s at its intensity in flop/B. `bound`: the roof at that intensity."""
 
     kernel: str
     intensity: float
@@ -56,7 +56,7 @@ class _Kernel:
 
     name: str
     quantity: str
-    whole: bool  # of all processes together, else of each
+    whole: bool  # rate is of all processes together, else of each
     formula: str
     intensity: Callable[[float], float]
     size: Callable[[Quantity], float | None] | None = None
@@ -64,9 +64,9 @@ class _Kernel:
 
 
 def problem_order(quantity: Quantity, bytes_each: float, power: float) -> float | None:
-    """Return the order n of a problem; None if it is not known.
+    """Return the order n of a problem; None if it is unknown.
 
-    It is given or noted as such, or follows from the memory: n^power elements of `bytes_each` bytes.
+    It is given, or recorded in a note, or follows from the memory: n^power elements of `bytes_each` bytes.
     """
     given = quantity.number("n") or quantity.number("n", "order")
     if given is not None:

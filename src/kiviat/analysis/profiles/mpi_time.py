@@ -13,9 +13,9 @@ from kiviat.record.units import format_bytes
 
 @dataclass(frozen=True, slots=True)
 class CallUse:
-    """One call over all ranks and phases; times are seconds per rank, `bytes` and `calls` of all together.
+    """One call, over all ranks and phases. Times are in seconds per rank; `bytes` and `calls` are totals.
 
-    `of_mpi` and `of_time` are parts, 0 … 1, of the time in MPI and of all time.
+    `of_mpi` and `of_time` are fractions, 0 … 1, of the time in MPI and of all time.
     """
 
     name: str

@@ -12,7 +12,7 @@ from kiviat.record.units import UNAVAILABLE, format_value
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Over ranks that know."""
+    """Minimum, mean and maximum over the ranks that have a value."""
 
     least: float
     mean: float
@@ -67,7 +67,7 @@ def phases_use_of(profile: Profile) -> PhasesUse | None:
 
 
 def counted_table(use: PhasesUse) -> tuple[list[str], list[list[str]]]:
-    """Headings, and a line for each phase; counters are of each rank on average."""
+    """Return headings and a line for each phase; counters are means over ranks."""
     names = list(dict.fromkeys(name for one in use.phases for name in one.counters))
     told = ("per cycle", "memory traffic", "energy", "power")
     headings = ["phase", "time", *(name.replace("_", " ") for name in names), *told]
@@ -99,7 +99,7 @@ def _phase(each: Sequence[RankPhases], number: int) -> PhaseUse:
         return found
 
     def of_all(values: Callable[[RankPhases], Values | None]) -> float | None:
-        """Sum over machines, each known to one of its ranks; None if a machine has no value."""
+        """Return the sum over machines, for each of which one rank has the value; None if one has none."""
         found = of(values)
         return sum(found) if found and len(found) == sum(one.energy is not None for one in here) else None
 

@@ -1,8 +1,8 @@
-"""Description of traffic by patterns (shapes) common in programs: the fewest that explain the matrix.
+"""Describes traffic by shapes common in programs: the smallest set that explains the matrix.
 
-A shape is a set of pairs of ranks. It is present if nearly all of its pairs communicate, and explains their
-traffic. The shape that explains most traffic is chosen first, among equal ones that with the fewest pairs;
-then the next one for the remaining traffic.
+A shape is a set of pairs of ranks. It is present if nearly all of its pairs communicate, and it explains
+their traffic. The shape that explains most traffic is chosen first, among equal ones that with the fewest
+pairs; then the next one for the remaining traffic.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from kiviat.profile import Traffic
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
-# Required share of a shape's pairs; least share of the traffic that is worth a sentence.
+# Minimum share of a shape's pairs that must communicate; minimum share of the traffic that is mentioned.
 _PRESENT, _WORTH = 0.9, 0.05
 _MOST_PARTS = 3
-# Limit for the search: many ranks have many three-dimensional grids.
+# Limit for the search, because many ranks have many three-dimensional grids.
 _MOST_RANKS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """`pairs` says of each entry whether it belongs; `expected` is how many there would be."""
+    """A shape. `pairs` says for each entry whether it belongs to it; `expected` is the size of the shape."""
 
     words: str
     pairs: Booleans
@@ -35,7 +35,7 @@ class Shape:
 
 
 def describe(traffic: Traffic) -> list[str]:
-    """Sentences about bytes; what a rank sends to itself does not count."""
+    """Return sentences about the bytes sent; messages to self are ignored."""
     apart = (traffic.source != traffic.target) & (traffic.bytes > 0)
     source, target, weight = traffic.source[apart], traffic.target[apart], traffic.bytes[apart]
     whole = int(weight.sum())
@@ -63,7 +63,10 @@ def describe(traffic: Traffic) -> list[str]:
 
 
 def _best(source: Integers, target: Integers, weight: Integers, ranks: int) -> Shape | None:
-    """A pair may belong to two shapes: it is there for both, and its bytes are the first one's."""
+    """Return the shape that explains most of the remaining traffic; None without any.
+
+    A pair may belong to two shapes: it counts as present for both, and its bytes for the first.
+    """
     found: tuple[float, int] | None = None
     best: Shape | None = None
     whole = float(weight.sum())
@@ -71,7 +74,8 @@ def _best(source: Integers, target: Integers, weight: Integers, ranks: int) -> S
         present = int(shape.pairs.sum())
         if not shape.expected or present < _PRESENT * shape.expected:
             continue
-        # A per cent more does not make a shape of many more pairs the better one.
+        # Rounded, so that one per cent more traffic does not make a shape with many more pairs the better
+        # one.
         value = round(float(weight[shape.pairs].sum()) / whole, 2), -shape.expected
         if found is None or value > found:
             found, best = value, shape
@@ -81,7 +85,7 @@ def _best(source: Integers, target: Integers, weight: Integers, ranks: int) -> S
 def _shapes(source: Integers, target: Integers, ranks: int) -> Iterator[Shape]:
     everyone = Shape("all-to-all: every rank sends to every other", source != target, ranks * (ranks - 1))
     if ranks > 3 and len(source) >= _PRESENT * everyone.expected:
-        yield everyone  # and no other explains more
+        yield everyone  # if no other shape explains more
         return
     step = target - source
     ring = np.minimum(np.abs(step), ranks - np.abs(step))
@@ -102,7 +106,7 @@ def _shapes(source: Integers, target: Integers, ranks: int) -> Iterator[Shape]:
 
 
 def _power_of_two(source: Integers, target: Integers, ranks: int) -> Iterator[Shape]:
-    """Partners of recursive doubling, s XOR 2^k, or at distances ± 2^k around the ring."""
+    """Yield partners of recursive doubling, s XOR 2^k, and partners at distances ± 2^k around the ring."""
     bits = max(1, (ranks - 1).bit_length())
     powers = 1 << np.arange(bits)
     everyone = np.arange(ranks)
@@ -140,7 +144,7 @@ def _busiest(of: Integers, ranks: int) -> Integers:
 
 
 def _blocks(source: Integers, target: Integers, ranks: int) -> Iterator[Shape]:
-    """Rows of `size` ranks that follow each other, and columns of ranks that lie `size` apart."""
+    """Yield rows of `size` consecutive ranks, and columns of ranks that are `size` apart."""
     for size in _divisors(ranks):
         rows, columns = source // size == target // size, source % size == target % size
         high = ranks // size
@@ -195,7 +199,7 @@ def _divisors(ranks: int) -> list[int]:
 
 
 def _factorings(ranks: int) -> Iterator[tuple[int, ...]]:
-    """Grids of two and three dimensions, none of which is 1 long."""
+    """Yield the sizes of grids of two and three dimensions, each larger than 1."""
     for first in _divisors(ranks):
         rest = ranks // first
         yield first, rest
@@ -220,7 +224,7 @@ def _irregular(source: Integers, target: Integers, weight: Integers, ranks: int,
 
 
 def _components(source: Integers, target: Integers, ranks: int) -> list[str]:
-    """Groups of ranks that have nothing to do with each other."""
+    """Return descriptions of groups of ranks that exchange no messages with each other."""
     parent = np.arange(ranks)
     while True:
         lower = parent.copy()
@@ -240,7 +244,7 @@ def _components(source: Integers, target: Integers, ranks: int) -> list[str]:
 
 
 def percent(share: float) -> str:
-    """A part as "37 %"; only all of it is "All"."""
+    """Return a fraction as "37 %"; "All" only for exactly 1."""
     if 0 < share < 0.005:
         return "less than 1 %"
     return f"{100 * share:.0f} %" if share < 0.995 else "All" if share > 0.9999 else f"{100 * share:.1f} %"

@@ -1,4 +1,4 @@
-"""Time that ranks of a program wait for each other, by call and by the rank that causes it."""
+"""Time that ranks of a program wait for each other, by call and by the rank that causes the wait."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_CAUSES = 3
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A rank that others wait for: the part, 0 … 1, of the waiting in question."""
+    """A rank that others wait for, with its share of the waiting, 0 … 1."""
 
     rank: int
     part: float
@@ -24,7 +24,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class CallWaits:
-    """One call and kind of waiting over all ranks: `mean_s` of each rank, a part, 0 … 1, of all time."""
+    """One call and kind of wait state, over all ranks: `mean_s` per rank, `of_time` of all time, 0 … 1."""
 
     call: str
     kind: str
@@ -51,13 +51,14 @@ class PairWaits:
 
 @dataclass(frozen=True, slots=True)
 class WaitUse:
-    """Time in wait states, in seconds per rank, as means over the ranks that left something.
+    """Time in wait states in seconds per rank, as means over the ranks with data.
 
-    `of_time` and `of_mpi` are shares of all time and of that in MPI, of all ranks; `least` and `most` are
-    shares of all time of single ranks.
+    `of_time` and `of_mpi` are shares of all time, and of the time in MPI, of all ranks; `least` and `most`
+    are shares of all time of single ranks.
 
-    `error_s` is the possible error of `mean_s`, since clocks are known to a part of a round trip only: 0 if
-    all ranks read one clock. `unavailable` says why nothing is known; then the other fields mean nothing.
+    `error_s` is the possible error of `mean_s`, because clocks are synchronised to a fraction of a round trip
+    only: 0 if all ranks read one clock. `unavailable` is the reason why nothing is known; the other fields
+    are then meaningless.
     """
 
     mean_s: float
@@ -132,7 +133,7 @@ def _calls(waits: Waits, seen: int, whole_s: float) -> tuple[CallWaits, ...]:
 
 
 def _causes(waits: Waits, of: NDArray[np.bool_]) -> tuple[Cause, ...]:
-    """Those that most of it is due to."""
+    """Return the ranks that cause most of the waiting."""
     by_rank = np.bincount(waits.cause[of], waits.seconds[of])
     total = float(by_rank.sum())
     order = np.argsort(-by_rank, kind="stable")[:_MOST_CAUSES]

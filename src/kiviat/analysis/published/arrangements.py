@@ -27,7 +27,7 @@ Quantity = Literal["rate", "network bytes"]
 
 @dataclass(frozen=True)
 class Arrangement:
-    """A number of nodes and of ranks per node, in the paper 16X1, 8X2, 4X4, 16X4."""
+    """A number of nodes and of ranks per node (in the paper 16X1, 8X2, 4X4, 16X4), and their placement."""
 
     nodes: int
     per_node: int
@@ -102,7 +102,7 @@ def _all_lose(quotients: Sequence[float]) -> bool:
     return max(quotients) < 1
 
 
-# By the row's id in published/.
+# Claims by the row's id in published/.
 CLAIMS: Mapping[str, Claim] = {
     "V-001": Claim("rate", SEVEN, (ALONE, CO_PROCESSOR), _worst_loss),
     "V-002": Claim("rate", SEVEN, (ALONE, CO_PROCESSOR), _all_lose),

@@ -17,16 +17,16 @@ from kiviat.record.published import Claim, Fact, Paper, Statement, System, keeps
 from kiviat.record.run import Run
 from kiviat.record.units import counted, format_value, three_digits
 
-LARGE = 32  # ranks: the least of a "large count"
-POOR = 0.5  # parallel efficiency
-NEARLY = 1.25  # ratio of times
+LARGE = 32  # minimum number of ranks of a "large count"
+POOR = 0.5  # limit of the parallel efficiency
+NEARLY = 1.25  # limit of the ratio of times
 ABOUT = 0.1
 
 AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
 
 Row = Fact | Statement
 Machines = Mapping[str, frozenset[str]]  # a curve's label to the published names of its machine
-# A verdict, its numbers or the reason why it cannot be told, and whether it rests on predictions.
+# A verdict, its numbers or the reason why it cannot be determined, and whether it is based on predictions.
 Answer = tuple[str, str, bool]
 
 
@@ -86,7 +86,7 @@ def _machine(system: System, claim: Claim) -> str:
 def _of(
     system: System, row: Row, claim: Claim, studies: Sequence[Study], machines: Machines
 ) -> Iterator[tuple[Study | None, str, str, bool]]:
-    """Yield the answer of each study concerned, or of the machine, or the reason why it cannot be told."""
+    """Yield the answer for each study concerned, or for the machine, or the reason why there is none."""
     name = _machine(system, claim)
     here = {name for names in machines.values() for name in names}
     wanted = dict.fromkeys((name, *([claim.than] if claim.than else ())))
@@ -164,7 +164,7 @@ def _most(study: Study, curve: Curve, point: Point) -> float:
 
 
 def _nearly(study: Study, curve: Curve, other: Curve) -> Answer:
-    """Test whether it is nearly as fast on the most common ranks, and closer than on the fewest."""
+    """Test whether a machine is nearly as fast on the most common ranks, and closer than on the fewest."""
     predicted = _predicted(curve, other)
     if reason := different(study, curve, other):
         return CANNOT_TELL, reason, predicted

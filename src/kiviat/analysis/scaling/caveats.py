@@ -13,16 +13,16 @@ from kiviat.analysis.scaling.energy import at_size, numbers_in
 from kiviat.record.run import Launch, Run
 from kiviat.record.units import three_digits
 
-# Relative change of the clock frequency between numbers of ranks that is reported.
+# Reported if the clock frequency changes by more than this between numbers of ranks.
 _CLOCK_CHANGE = 0.05
-# Relative spread over the launches of one number of ranks that is reported.
+# Reported if the launches on one number of ranks spread by more than this.
 _SPREAD = 0.10
-# Findings about whole runs that make a curve another one.
+# Kinds of findings about whole runs that invalidate a curve.
 _OF_RUNS = ("tcp-fallback", "misplaced", "failed-launches", "uncalibrated", "embedded-mpi")
 
 
 def doubts(curve: Curve, runs: Sequence[Run], grids: Sequence[Grid]) -> list[str]:
-    """In words, the gravest first; `runs` are those of the curve."""
+    """Return caveats in words, the most serious first; `runs` are those of the curve."""
     found = [*_crowded(curve)]
     if curve.clock == "simulated":
         found.append("no spread: simulated, so that nothing bounds values and laws")
@@ -42,7 +42,7 @@ def _crowded(curve: Curve) -> Iterator[str]:
 
 
 def _shared(curve: Curve, runs: Sequence[Run]) -> Iterator[str]:
-    """From what the launches observed of each number of ranks."""
+    """Yield caveats that follow from the places of the ranks in the launches."""
     fair = [point for point in curve.points if not point.oversubscribed]
     threads, pinned = [], []
     for point in fair:
@@ -131,7 +131,7 @@ def _clock(curve: Curve, runs: Sequence[Run], grids: Sequence[Grid]) -> Iterator
 
 
 def _hertz(point: Point, grids: Sequence[Grid]) -> float | None:
-    """Cycles of a rank, on average, over the time of the same kernel, where counters tell."""
+    """Return the mean clock frequency of a rank in Hz, from counters of the kernel; None without counters."""
     own = {grid.name: grid for grid in grids if (grid.run, grid.case) == (point.run, point.case)}
     counters, times = own.get("counters"), own.get("kernel_time")
     if counters is None or times is None or "cycles" not in counters.values_of("counter"):
@@ -154,7 +154,7 @@ def _of_runs(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _crossing(curve: Curve) -> Iterator[str]:
-    """Yield the number of ranks from which messages cross the network."""
+    """Yield a caveat that names the number of ranks from which messages cross the network."""
     alone = [point.ranks for point in curve.points if point.nodes == 1]
     beyond = [point.ranks for point in curve.points if point.nodes is not None and point.nodes > 1]
     if alone and beyond:

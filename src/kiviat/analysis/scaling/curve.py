@@ -1,15 +1,16 @@
-"""The points of one curve: speedup, efficiency and serial fraction, with what bounds them, and the laws.
+"""The points of one curve: speedup, efficiency and serial fraction with their bounds, and the laws.
 
-With C the work done in a second, p0 the smallest number of ranks and k = P/p0:
+With C the work done per second, p0 the smallest number of ranks and k = P/p0:
 
 - speedup S = C(P) / C(p0), for weak scaling called scaled speedup (Gustafson, 1988);
 - efficiency E = S / k;
 - serial fraction, strong: (1/S − 1/k) / (1 − 1/k) (Karp, Flatt: Communications of the ACM 33 (1990)
-  539–543); weak: (k − S) / (k − 1), Gustafson's. Both are of the time on p0 ranks, and negative where ranks
-  do more than their share.
+  539–543); weak: (k − S) / (k − 1) (Gustafson). Both refer to the time on p0 ranks, and are negative if
+  speedup is superlinear.
 
-Intervals of ratios are those of two samples of launches (analysis.two_samples), from four launches on each
-side; of fewer, the range of all ratios of launches; a simulation, or a launch alone, has none.
+The interval of a ratio follows from the two samples of launches (analysis.statistics.rank_tests), if both
+have at least four; with fewer launches it is the range of all ratios of launches. A simulation, or a single
+launch, has none.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ Extremes = Mapping[tuple[str, str, str], tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """`low` and `high` bound it, as `meaning` of its point says; None where nothing is known of chance."""
+    """A ratio with its bounds `low` and `high`, whose meaning the point gives; None if they are unknown."""
 
     value: float
     low: float | None = None
@@ -48,10 +49,10 @@ class Ratio:
 class Point:
     """One number of ranks. `value` is the median of launch medians, of all ranks together.
 
-    `least` and `most` are the extremes of all samples, None of a simulation, which has one. `low` and `high`
-    are the 95 % interval, from five launches on. `meaning` says what bounds the ratios: "95 %", or the range
-    of too few launches; empty where nothing does. `serial` is None on the smallest number of ranks, which is
-    the measure of all.
+    `least` and `most` are the extremes of all samples, None for a simulation, which has one sample. `low` and
+    `high` are the 95 % interval, from five launches on. `meaning` names the bounds of the ratios: "95 %", or
+    the range of too few launches; empty without bounds. `serial` is None on the smallest number of ranks, to
+    which all others are compared.
     """
 
     ranks: int
@@ -73,12 +74,15 @@ class Point:
     efficiency: Ratio
     serial: Ratio | None
     power: Power
-    times: tuple[float, ...]  # T of each launch, see analysis.scaling_models
+    times: tuple[float, ...]  # T of each launch (see analysis.scaling.laws)
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Prediction of a law for `ranks`; `beyond`: multiple of the largest measured number, None if within."""
+    """Prediction of a law for `ranks`.
+
+    `beyond`: multiple of the largest measured number of ranks, None within the measured range.
+    """
 
     law: str
     ranks: int
@@ -90,7 +94,10 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A machine: points by ranks, the laws through them, and why numbers of ranks are missing."""
+    """The curve of a machine.
+
+    Points by ranks, laws fitted to them, and reasons for missing numbers of ranks.
+    """
 
     label: str
     runs: tuple[str, ...]
@@ -107,7 +114,7 @@ class Curve:
         return self.points[-1].ranks
 
     def predicted(self, fit: Fit, ranks: float) -> tuple[float, float | None, float | None]:
-        """The quantity itself by a law, with its 95 % band."""
+        """Return the quantity predicted by a law, with its 95 % band."""
         time, low, high = fit.time(ranks)
         if not self.rate:
             return time, low, high
@@ -116,14 +123,14 @@ class Curve:
         return work / time, turned[0], turned[1]
 
     def prediction(self, fit: Fit, ranks: int) -> Prediction:
-        """With how far beyond what was measured it is."""
+        """Return the prediction with its distance from the measured range."""
         at = [point.ranks for point in self.points if not point.oversubscribed]
         beyond = ranks / at[-1] if ranks > at[-1] else at[0] / ranks if ranks < at[0] else None
         return Prediction(fit.name, ranks, *self.predicted(fit, ranks), beyond)
 
 
 def extremes_of(rows: Iterable[Row]) -> Extremes:
-    """The least and the largest sample of a metric of a case, over all launches that count."""
+    """Return minimum and maximum sample of each case and metric, over all launches that count."""
     found: dict[tuple[str, str, str], tuple[float, float]] = {}
     for row in rows:
         if row.outcome != "ok" or row.check == "failed" or row.metric is None:
@@ -149,7 +156,10 @@ def curve_of(
     extremes: Extremes,
     seconds: Mapping[str, float],
 ) -> Curve:
-    """The curve through `summaries`, which go by ranks; `seconds` are the times of cases that have one."""
+    """Return the curve through `summaries`, which ascend by ranks.
+
+    `seconds` are times of cases that have one.
+    """
     first = summaries[0]
     rate, simulated = first.better == "higher", first.clock == "simulated"
     base = _times(first, kind, rate, _of_all(first, traits))
@@ -158,7 +168,7 @@ def curve_of(
         factor = _of_all(one, traits)
         times = _times(one, kind, rate, factor)
         k = one.ranks / first.ranks
-        # In T: strong scaling divides it, weak scaling keeps it.
+        # Strong scaling divides the work, and so T, among ranks; weak scaling keeps T.
         speedup, meaning = _speedup(base, times, k if kind == "weak" else 1.0, one is first, one.clock)
         low, high = (None, None) if simulated else extremes.get((one.run, one.case, one.metric), (None, None))
         points.append(
@@ -252,7 +262,7 @@ def _serial(speedup: Ratio, k: float, kind: str) -> Ratio:
 
 
 def _missing(rows: Iterable[Row], summaries: Sequence[Summary]) -> tuple[tuple[int, str], ...]:
-    """Numbers of ranks on which the same was tried, and gave nothing."""
+    """Return numbers of ranks on which the same case gave no result, with the reasons."""
     first, there = summaries[0], {one.ranks for one in summaries}
     found: dict[int, str] = {}
     for row in rows:

@@ -1,9 +1,9 @@
-"""Power of a point of a curve, performance per watt, and energy to solution.
+"""Power at a point of a curve, performance per watt, and energy to solution.
 
 Following Martin, Leiker, Laros and Doerfler (section 8), the power of a machine is that of the sockets in
 use: 64 ranks use 11 sockets of six cores at 15 W, or 64 sockets of one core at 115 W. Power declared per
-socket counts for the sockets used, power per node for the nodes used; meters measure whole nodes. Without a
-declaration or meter, energy is unavailable.
+socket is multiplied by the sockets used, power per node by the nodes used; meters measure whole nodes.
+Without a declaration or meter, energy is unavailable.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from kiviat.record.run import DeclaredWatts, Launch, Run
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """Watts of all that is used, the quantity for each watt (rates only), and joules of one solution.
+    """Watts of all that is used, the quantity per watt (rates only), and joules of one solution.
 
-    `origin` is "measured", "declared" or "unavailable"; `words` says by what, or why not.
+    `origin` is "measured", "declared" or "unavailable"; `words` names the source, or the reason.
     """
 
     watts: float | None
@@ -34,21 +34,24 @@ class Power:
 
 
 def at_size(run: Run, ranks: int) -> Run:
-    """The run with those launches alone that had so many ranks; all of them where cases ran on a part."""
+    """Return the run with only those launches that had `ranks` ranks.
+
+    With all if cases ran on a part of them.
+    """
     own = tuple(launch for launch in run.launches if launch.world == ranks)
     return replace(run, launches=own) if own else run
 
 
 def nodes_used(run: Run, ranks: int) -> int | None:
-    """Nodes that so many ranks were on; None where launches differ or do not tell."""
+    """Return the number of nodes that `ranks` ranks used; None if launches differ or it is unknown."""
     nodes = nodes_of(at_size(run, ranks), ranks)
     return None if nodes is None else nodes.count(ranks)
 
 
 def sockets_of(run: Run, ranks: int) -> int | None:
-    """Sockets that so many ranks may run on; None where launches differ or do not tell.
+    """Return the number of sockets that `ranks` ranks may use; None if launches differ or it is unknown.
 
-    Where processors are not known by rank, as of a modelled machine, ranks fill the sockets of their node.
+    If the processors of each rank are unknown, as on modelled machines, ranks fill the sockets of their node.
     """
     run = at_size(run, ranks)
     counts = {_sockets(launch, ranks) for launch in run.launches if launch.reaches(ranks)}
@@ -68,7 +71,7 @@ def _sockets(launch: Launch, ranks: int) -> int | None:
 
 
 def numbers_in(text: str) -> list[str]:
-    """Return the numbers of a list as the kernel writes it: "0,2-3" is 0, 2 and 3."""
+    """Return the numbers in a list as the kernel writes it: "0,2-3" gives 0, 2 and 3."""
     found = []
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
@@ -91,7 +94,11 @@ def _modelled_sockets(run: Run, ranks: int) -> int | None:
 def power_of(
     run: Run, summary: Summary, factor: float, grids: Sequence[Grid], seconds: float | None
 ) -> Power:
-    """`factor` makes the quantity that of all ranks; `seconds` is the time of the case, if it has one."""
+    """Return the power of a summary.
+
+    `factor` converts the quantity to that of all ranks; `seconds` is the time of the case, None if it has
+    none.
+    """
     note = summary.notes.get("energy", "")
     tables = {
         grid.name: grid

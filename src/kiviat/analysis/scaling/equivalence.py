@@ -35,7 +35,10 @@ class Equal:
 
 
 def equals(study: Study) -> list[Equal]:
-    """For every two machines of a study, both ways; of messages none: they are no work to be done."""
+    """Return the equivalences of every two machines of a study, in both directions.
+
+    Messages have none, because they are not work to be done.
+    """
     if study.bytes is not None:
         return []
     return [
@@ -75,7 +78,7 @@ def _equals(study: Study, curve: Curve, other: Curve) -> Iterator[Equal]:
 
 
 def different(study: Study, curve: Curve, other: Curve) -> str:
-    """Why the two did not solve the same problem, or nothing."""
+    """Return the reason why two curves are not of the same problem; empty if they are."""
     a, b = curve.points[0], other.points[0]
     if a.size is None or b.size is None:
         return ""
@@ -94,7 +97,10 @@ def work(study: Study, point: Point) -> tuple[float, float | None, float | None]
 
 
 def _reached(study: Study, curve: Curve, wanted: float, end: int) -> float | None:
-    """The smallest number of ranks that does so much; `end` says by which of value, low and high."""
+    """Return the number of ranks, interpolated, that performs as much work as `wanted`; None if none does.
+
+    `end` selects the value (0), low (1) or high (2) of the work.
+    """
     works = [(point.ranks, work(study, point)[end]) for point in curve.points]
     if works[0][1] == wanted:
         return float(works[0][0])

@@ -1,33 +1,33 @@
-"""Laws of scaling, fitted to what was measured on several numbers of ranks.
+"""Laws of scaling, fitted to measurements on several numbers of ranks.
 
-**Laws.** P is the number of ranks, T the time for the same work (strong scaling) or for as much work on each
-rank (weak scaling), C the work done in a second.
+**Laws.** P is the number of ranks, T the time for the same work (strong scaling) or for the same work per
+rank (weak scaling), C the work done per second.
 
-- linear: T falls as 1/P (strong), or stays (weak).
+- linear: T is proportional to 1/P (strong), or constant (weak).
 - Amdahl (AFIPS 30 (1967) 483–485), strong: T = T1 (σ + (1 − σ)/P).
 - Gustafson (Communications of the ACM 31 (1988) 532–533), weak: C = C1 (s + (1 − s) P).
-- USL, Gunther's universal scalability law (Guerrilla Capacity Planning, 2007, chapter 4):
-  C = C1 P / (1 + σ (P − 1) + κ P (P − 1)), where σ is contention and κ what it costs to agree.
-- logarithmic: T = a + b log2 P + c P, what ranks do for themselves, trees of messages, and what each rank
-  adds for all.
+- USL, Gunther's universal scalability law (Guerrilla Capacity Planning, 2007, chapter 4): C = C1 P / (1 + σ
+  (P − 1) + κ P (P − 1)), where σ is contention and κ the cost of coherence.
+- logarithmic: T = a + b log2 P + c P: work of each rank, trees of messages, and costs that each rank adds for
+  all others.
 
-**Fit.** Each is a sum of columns times coefficients that are not negative, in T or in C. The squares of the
-differences of logarithms are least: launches are taken to scatter independently, and by the same share at
-every number of ranks. 95 % intervals are of Student's t and the linearised law, cut where the law ends
-(no negative share). With several launches at a number of ranks, the law's distance from their means is held
-against their scatter (F test of lack of fit, at 1 %). A law that is farther off than the launches explain is
-called so, and its intervals are then those of its distance from the points. A law needs one number of ranks
-more than it has coefficients.
+**Fit.** T or C is a sum of columns times nonnegative coefficients, which minimise the squared differences of
+logarithms: launches are assumed to scatter independently, and by the same relative amount at every number of
+ranks. 95 % intervals use Student's t and the linearised law, cut off at the ends of the parameters' ranges
+(such as a share of 0). With several launches at a number of ranks, the differences between the law and their
+means are compared with their scatter (F test of lack of fit, at 1 %). If they are larger than the scatter
+explains, the launches contradict the law, and its intervals then follow from these differences. A law needs
+one number of ranks more than it has coefficients.
 
-**Choice.** By Akaike's criterion for small samples, AICc (Hurvich, Tsai: Biometrika 76 (1989) 297–307),
-among the laws that the launches do not contradict. A law is no candidate if one that contains it explains
-more than chance would (F test, at 5 %), however few the points. Laws within 4 of the best are supported
-(Burnham, Anderson: Sociological Methods and Research 33 (2004) 261–304). Of several, one that all others
-contain is chosen if it is within 2 of the best; otherwise it cannot be told.
+**Choice.** By Akaike's criterion for small samples, AICc (Hurvich, Tsai: Biometrika 76 (1989) 297–307), among
+the laws that the launches do not contradict. A law is excluded if another one that contains it is
+significantly better (F test, at 5 %), however few the points. Laws within 4 of the best are supported
+(Burnham, Anderson: Sociological Methods and Research 33 (2004) 261–304). Of several supported laws, one that
+all others contain is chosen if it is within 2 of the best; otherwise none is chosen.
 
-Where launches contradict all laws, and in a simulation, which has no chance in it, AICc means nothing. There
-the law counts that comes nearest to the largest number of ranks when it is fitted to all others. Laws are as
-good if they are at most three times as far off, or 0.1 %; none is chosen that is off by more than 5 %.
+If launches contradict all laws, and for simulations, which do not vary, AICc is meaningless. Then the law is
+chosen that, fitted to all other numbers of ranks, predicts the largest one best. Laws whose errors there are
+at most three times as large, or below 0.1 %, count as equal; a law with an error above 5 % is not chosen.
 """
 
 from __future__ import annotations
@@ -53,37 +53,37 @@ _TOO_FAR = 0.05
 _ITERATIONS = 40
 # Relative rounding of values printed with six digits: no fit can be more accurate.
 _EXACT = 1e-6
-_WIDEST = 20.0  # of a band, as a power of e: what is wider says nothing
+_WIDEST = 20.0  # limit of a band, as a power of e; wider bands are meaningless
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A parameter of a law out of its coefficients; `most` is where it ends, its least value is 0."""
+    """How a parameter of a law is computed from its coefficients; it lies between 0 and `most`."""
 
     name: str
     meaning: str
     of: Callable[[Floats], float]
     most: float = math.inf
-    seconds: bool = False  # in the unit of the time, not a share
+    seconds: bool = False  # it is a time, not a share
 
 
 @dataclass(frozen=True)
 class Law:
-    """`columns` add up to the time, or to the work done in a second where `of_work`."""
+    """`columns` add up to the time, or to the work done per second if `of_work`."""
 
     name: str
     formula: str
     columns: tuple[Column, ...]
     shapes: tuple[Shape, ...]
     of_work: bool = False
-    within: tuple[str, ...] = ()  # laws that are this one with some coefficients 0
+    within: tuple[str, ...] = ()  # names of laws that are this one with some coefficients 0
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`low` and `high` bound it at 95 %; None where nothing is known of chance.
+    """A parameter with its 95 % interval `low` to `high`, None if chance is unknown.
 
-    `value` is None where the law has no such share: one of a time on one rank that is 0.
+    `value` is None if the law has no such share, because the time on one rank is 0.
     """
 
     name: str
@@ -96,11 +96,11 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """A law through the points. Differences are relative.
+    """A law fitted to the points. Differences are relative.
 
-    `off` is the root of their mean square, `worst` the largest; `held_out` is how far the law fitted to all
-    but the largest number of ranks is off there. `contradicted` says that it is farther off than launches
-    explain, None where there are too few of them to say so. `aicc` is None where there are too few launches.
+    `off` is the root mean square of the differences, `worst` the largest. `held_out` is the difference, on
+    the largest number of ranks, of the law fitted to all others. `contradicted`: the law is farther off than
+    the scatter of launches explains, None with too few launches. `aicc` is None with too few launches.
     """
 
     law: Law
@@ -125,7 +125,7 @@ class Fit:
         return next(one for one in self.parameters if one.name == name)
 
     def time(self, ranks: float) -> tuple[float, float | None, float | None]:
-        """T at so many ranks, and its 95 % band where there is one."""
+        """Return T on `ranks` ranks, and its 95 % band if there is one."""
         row = _rows(self.law, np.array([ranks]))[0]
         sum_ = float(row @ np.array(self.coefficients))
         value = ranks / sum_ if self.law.of_work else sum_
@@ -139,7 +139,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """All fits, the one that is chosen, if any, and why; `apart` are those that cannot be told apart."""
+    """All fits, the chosen one, if any, and the reason; `apart`: fits that cannot be distinguished."""
 
     fits: tuple[Fit, ...]
     chosen: Fit | None
@@ -148,7 +148,7 @@ class Choice:
 
     @property
     def likely(self) -> tuple[Fit, ...]:
-        """The chosen one, or those between which the data do not tell."""
+        """The chosen fit, or those that the data cannot distinguish."""
         return (self.chosen,) if self.chosen else self.apart
 
 
@@ -157,7 +157,7 @@ def _one(ranks: Floats) -> Floats:
 
 
 def _share(place: int, *of: int) -> Callable[[Floats], float]:
-    """One coefficient over the sum of some; infinite where that is 0."""
+    """Return a function: one coefficient divided by the sum of several; infinite if that is 0."""
 
     def share(c: Floats) -> float:
         whole = float(sum(c[each] for each in of))
@@ -227,7 +227,7 @@ LAWS: Mapping[str, tuple[Law, ...]] = {"strong": STRONG, "weak": WEAK}
 
 @dataclass(frozen=True)
 class _Data:
-    """Numbers of ranks, the mean logarithm of the times there, how many, and how these scatter in all."""
+    """Data of a fit by number of ranks: mean logarithm of times, number of launches; and total scatter."""
 
     ranks: Floats
     logs: Floats
@@ -244,20 +244,20 @@ class _Data:
 
 
 def choose(kind: str, times: Mapping[int, Sequence[float]], measured: bool) -> Choice:
-    """The laws of `kind`, "strong" or "weak", through `times`: T of each launch, by ranks.
+    """Choose among the laws of `kind`, "strong" or "weak", for `times`: T of each launch, by ranks.
 
-    `measured` is False where a simulation repeats itself: then there is no chance, and no interval.
+    `measured` is False for simulations: they do not vary, so there are no intervals.
     """
     data = _data(times, measured)
     fits = tuple(fit for law in LAWS[kind] if (fit := _fit(law, data)))
-    if len(fits) < 2:  # the linear law, if any: there is nothing to hold it against
+    if len(fits) < 2:  # only the linear law, if any: there is nothing to compare it with
         least = min(len(law.columns) for law in LAWS[kind] if law.shapes) + 1
         return Choice(fits, None, f"cannot tell: {_counts(len(times))}, and a law needs {least} at least")
     return _choice(fits, data)
 
 
 def fitted(law: Law, times: Mapping[int, Sequence[float]], measured: bool = True) -> Fit | None:
-    """One law through `times`, as in `choose`; None where too few numbers of ranks can check it."""
+    """Return one law fitted to `times`, as in `choose`; None with too few numbers of ranks to check it."""
     return _fit(law, _data(times, measured))
 
 
@@ -316,14 +316,14 @@ def _rows(law: Law, ranks: Floats) -> Floats:
 
 
 def _response(law: Law, ranks: Floats, logs: Floats) -> Floats:
-    """Logarithms of what the columns add up to."""
+    """Return the logarithms of the quantity that the law's columns add up to."""
     return np.log(ranks) - logs if law.of_work else logs
 
 
 def _least_squares(columns: Floats, logs: Floats, weights: Floats) -> Floats | None:
-    """Coefficients, none negative, with the least squares of differences of logarithms.
+    """Return nonnegative coefficients with the least squares of differences of logarithms.
 
-    Of so few columns every choice of them is tried where all together have a negative coefficient.
+    If a coefficient of the unconstrained fit is negative, every subset of the few columns is tried.
     """
     terms = columns.shape[1]
     best, least = None, math.inf
@@ -342,7 +342,10 @@ def _least_squares(columns: Floats, logs: Floats, weights: Floats) -> Floats | N
 
 
 def _newton(columns: Floats, logs: Floats, weights: Floats) -> Floats | None:
-    """Gauss and Newton's iteration, from the fit of relative differences; None where it leads nowhere."""
+    """Return the result of Gauss and Newton's iteration, started from the fit of relative differences.
+
+    None if it does not converge.
+    """
     root = np.sqrt(weights)
     found: Floats = np.linalg.lstsq(columns * (root * np.exp(-logs))[:, None], root, rcond=None)[0]
     for _ in range(_ITERATIONS):
@@ -352,7 +355,7 @@ def _newton(columns: Floats, logs: Floats, weights: Floats) -> Floats | None:
         slopes = columns / sums[:, None]
         step = np.linalg.lstsq(slopes * root[:, None], root * (logs - np.log(sums)), rcond=None)[0]
         moved = float(np.abs(slopes @ step).max())
-        found = found + step / max(1.0, 2 * moved)  # a step that halves a sum is too far to trust
+        found = found + step / max(1.0, 2 * moved)  # limits the step to that which would halve a sum
         if moved < 1e-10:
             break
     return found
@@ -371,7 +374,11 @@ def _parameters(
     variance: float,
     freedom: int,
 ) -> tuple[Parameter, ...]:
-    """Intervals are those of the law whose coefficients may be negative, cut where shares end."""
+    """Return the parameters.
+
+    Intervals are those of the law with unconstrained coefficients, cut off at the ends of the parameters'
+    ranges.
+    """
     free = _newton(columns, logs, data.weights) if data.measured else None
     covariance = None
     if free is not None and (columns @ free > 0).all():
@@ -394,7 +401,7 @@ def _parameters(
 
 
 def _slope(of: Callable[[Floats], float], at: Floats) -> Floats:
-    """Derivatives, by central differences."""
+    """Return the derivatives, by central differences."""
     size = 1e-6 * float(np.abs(at).max())
     steps = np.eye(len(at)) * size
     return np.array([(of(at + step) - of(at - step)) / (2 * size) for step in steps])
@@ -434,7 +441,7 @@ def _choice(fits: tuple[Fit, ...], data: _Data) -> Choice:
 
 
 def _nearest(fits: tuple[Fit, ...], data: _Data, told: str) -> Choice:
-    """By what laws that were fitted to fewer ranks say of the largest number."""
+    """Choose the law that, fitted to fewer ranks, predicts the largest number of ranks best."""
     far = {fit.name: abs(fit.held_out) for fit in fits if fit.held_out is not None}
     best = min(far.values(), default=math.inf)
     if best > _TOO_FAR:
@@ -445,7 +452,7 @@ def _nearest(fits: tuple[Fit, ...], data: _Data, told: str) -> Choice:
 
 
 def _one_of(fits: tuple[Fit, ...], supported: Sequence[Fit], simple: Sequence[Fit], told: str) -> Choice:
-    """The only one of those supported, or one of the simple ones that all others contain."""
+    """Choose the only supported law, or one of the simple laws that all others contain."""
     names = [fit.name for fit in supported]
     if len(supported) == 1:
         others = [fit.name for fit in fits if fit is not supported[0]]
@@ -461,7 +468,7 @@ def _one_of(fits: tuple[Fit, ...], supported: Sequence[Fit], simple: Sequence[Fi
 
 
 def _not_outdone(fits: Sequence[Fit], data: _Data) -> list[Fit]:
-    """Without those that a law which contains them explains better than chance would."""
+    """Return the fits without those for which a law containing them is significantly better."""
 
     def outdone(fit: Fit, other: Fit) -> bool:
         more = len(other.coefficients) - len(fit.coefficients)

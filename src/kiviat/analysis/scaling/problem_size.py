@@ -14,7 +14,7 @@ from kiviat.record.traits import Problem, Traits
 from kiviat.record.types import Scalar
 from kiviat.record.units import format_bytes, three_digits
 
-# Sizes that are rounded (to blocks, to powers of two, to a grid) are equal within this.
+# Sizes that are rounded (to blocks, powers of two, or a grid) count as equal within this relative difference.
 _ALIKE = 0.10
 
 # Axes that may differ along a curve: the size itself, and how ranks divide it.
@@ -31,22 +31,22 @@ class Size:
     exact: str = ""
 
     def total(self, ranks: int) -> float:
-        """Return the size of the whole problem on so many ranks."""
+        """Return the size of the whole problem on `ranks` ranks."""
         return self.value * ranks if self.each else self.value
 
     def same(self, other: Size, ranks: int, others: int) -> bool:
-        """As large a problem in all."""
+        """True if both problems have the same size in total."""
         if self.exact or other.exact:
             return self.exact == other.exact
         return _alike(self.total(ranks), other.total(others))
 
     def shares(self, other: Size, ranks: int, others: int) -> bool:
-        """As large a part for each rank."""
+        """True if both problems have the same size per rank."""
         return self.exact == other.exact and _alike(self.total(ranks) / ranks, other.total(others) / others)
 
 
 def size_of(summary: Summary, metrics: Mapping[str, float], traits: Traits) -> Size | None:
-    """None where nothing tells. `metrics` are the values of all metrics of the case, by name."""
+    """Return the problem size of a case; None if unknown. `metrics`: values of the case's metrics by name."""
     axes, problem = summary.axes, traits.problem
     if problem is not None and (found := _counted(summary, metrics, traits, problem)):
         return found
@@ -60,7 +60,7 @@ def size_of(summary: Summary, metrics: Mapping[str, float], traits: Traits) -> S
 
 
 def _counted(summary: Summary, metrics: Mapping[str, float], traits: Traits, problem: Problem) -> Size | None:
-    """As the benchmark says that its size is counted."""
+    """Return the size determined as the benchmark's traits describe."""
     each = problem.each or summary.axes.get("scope") == "star"
     if problem.counts == "class":
         given = summary.axes.get("class", traits.defaults.get("class"))
@@ -80,7 +80,7 @@ def _counted(summary: Summary, metrics: Mapping[str, float], traits: Traits, pro
 class Kind:
     """Strong or weak scaling, and how that was determined.
 
-    `name` is "strong", "weak", or None; then `why` says why it is neither.
+    `name` is "strong", "weak", or None, for the reason `why`.
     """
 
     name: str | None
@@ -103,7 +103,7 @@ def kind_of(points: Sequence[Summary], sizes: Sequence[Size | None], traits: Tra
         return Kind("strong", f"{known[0].words} on all")
     totals = [size.total(point.ranks) for point, size in zip(points, known, strict=True)]
     shares = [total / point.ranks for point, total in zip(points, totals, strict=True)]
-    # A message of no bytes stays one.
+    # Messages without bytes are of the same size for every number of ranks.
     strong, weak = _constant(totals), _constant(shares)
     if weak and (not strong or max(totals) == 0):
         word = "as large a message of each rank" if points[0].bytes is not None else "as much on each rank"
@@ -124,5 +124,5 @@ def _alike(a: float, b: float) -> bool:
 
 
 def setting(axes: Mapping[str, Scalar], without: frozenset[str] = frozenset()) -> str:
-    """Axes in words: "class A, scope star"."""
+    """Return axes in words: "class A, scope star"."""
     return ", ".join(f"{name} {value}" for name, value in sorted(axes.items()) if name not in without)

@@ -1,4 +1,4 @@
-"""All there is to say of a study: its curves, what equals what, what the laws predict, what to doubt."""
+"""Everything about a study: curves, equivalent ranks, predictions of the laws, caveats."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ class Reading:
 
 
 def readings(result: Scaling, sources: Sequence[Source], at: Sequence[int] = ()) -> list[Reading]:
-    """`at` are numbers of ranks that somebody wants predicted: by the law, or by all that may be it."""
+    """Return the readings of all studies.
+
+    `at`: numbers of ranks to predict, by the chosen law or by all laws that cannot be excluded.
+    """
     runs = {run.id: run for source in sources for run in source.runs}
     grids = {source.label: source.grids for source in sources}
     return [

@@ -1,8 +1,8 @@
 """Scaling series: the same quantity of a benchmark on several numbers of ranks.
 
-A curve is one metric of one benchmark at one setting, of one machine; its points are numbers of ranks, from
-one run or from several. C, the work done in a second, is the rate, or 1/time for the same work in all
-(strong scaling), or ranks/time for as much work on each rank (weak scaling).
+A curve is one metric of one benchmark at one setting on one machine. Its points are numbers of ranks, from
+one run or several. The work done per second, C, is the rate, or 1/time for constant total work (strong
+scaling), or ranks/time for constant work per rank (weak scaling).
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _RATES = ("flop/s", "op/s", "B/s", "1/s")
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """One quantity at one setting, on one machine or several; `why` says how the kind was told."""
+    """One quantity at one setting, on one machine or several.
+
+    `why`: how the kind of scaling was determined.
+    """
 
     benchmark: str
     metric: str
@@ -48,13 +51,13 @@ class Study:
 
     @property
     def rate(self) -> bool:
-        """True if the quantity is a rate, of which more is better, and not a time."""
+        """True if the quantity is a rate (higher is better), not a time."""
         return self.better == "higher"
 
 
 @dataclass(frozen=True)
 class Source:
-    """Runs that belong together (see `joined`), with all that is known of them."""
+    """Runs that belong together (see `joined`), with their rows and grids."""
 
     label: str
     runs: tuple[Run, ...]
@@ -73,7 +76,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """`left_out` says what has several numbers of ranks and yet no curve, and why."""
+    """All studies. `left_out`: quantities with several numbers of ranks but without a curve, and why."""
 
     studies: tuple[Study, ...]
     left_out: tuple[str, ...]
@@ -81,7 +84,7 @@ class Scaling:
 
 @dataclass
 class _Collected:
-    """Curves on the way to be studies."""
+    """Accumulator of curves while studies are formed."""
 
     studies: dict[tuple[Any, ...], list[Curve]] = field(default_factory=dict)
     why: dict[tuple[Any, ...], str] = field(default_factory=dict)
@@ -92,7 +95,7 @@ class _Collected:
 
 
 def joined(loaded: Iterable[tuple[Run, Sequence[Row]]]) -> list[list[Run]]:
-    """Runs of one machine under the same conditions that have no case in common belong together."""
+    """Group runs of one machine with equal conditions that have no case in common."""
     groups: dict[tuple[Any, ...], list[tuple[list[Run], set[str]]]] = defaultdict(list)
     order = []
     for run, rows in loaded:
@@ -121,10 +124,7 @@ def _conditions(run: Run) -> tuple[Any, ...]:
 
 
 def scaling(sources: Sequence[Source], asked: Selection) -> Scaling:
-    """All curves of all sources, those of the same problem together.
-
-    Raises InputError, in one line, where there is no curve at all.
-    """
+    """Return the curves of all sources, grouped by problem. Raise InputError if there is no curve at all."""
     found = _Collected()
     seen: dict[str, set[int]] = defaultdict(set)
     for source in sources:
@@ -132,7 +132,8 @@ def scaling(sources: Sequence[Source], asked: Selection) -> Scaling:
             one
             for one in summarise(source.rows)
             if (not asked.benchmarks or one.benchmark in asked.benchmarks)
-            and one.axes.get("scope") != "single"  # there one rank computes, whatever their number
+            and one.axes.get("scope")
+            != "single"  # in scope single one rank computes, whatever the number of ranks
             and min(one.launch_medians) > 0
         ]
         for one in summaries:
@@ -223,7 +224,7 @@ def _of_source(source: Source, summaries: Sequence[Summary], asked: Selection, f
 
 
 def _scales(summary: Summary) -> bool:
-    """A time, or a rate; of messages the time alone, as their rates follow from it."""
+    """True for a time or a rate; of messages for the time only, from which their rates follow."""
     lasting = summary.unit == "s" and summary.better == "lower"
     return lasting or (summary.bytes is None and summary.unit in _RATES and summary.better == "higher")
 
@@ -236,7 +237,7 @@ def _metric(summaries: Sequence[Summary], asked: str | None, scales: str) -> str
 
 
 def _curves(summaries: Iterable[Summary]) -> list[list[Summary]]:
-    """Cases that differ in nothing but their ranks, or also in their size if there is one size for each."""
+    """Group cases that differ only in their ranks, or also in size if each number of ranks has one size."""
     groups: dict[tuple[Any, ...], dict[int, Summary]] = defaultdict(dict)
     for one in summaries:
         groups[one.bytes, one.mode, tuple(sorted(one.axes.items()))][one.ranks] = one

@@ -1,9 +1,9 @@
-"""Protocol switches: where the time of a message stops following one straight line in its size.
+"""Protocol switches: sizes at which the time of a message stops following one straight line.
 
-Within one protocol a message of b bytes takes α + β·b. A switch from eager to rendezvous, or to another
-way of copying, starts another line. The curve is cut where the squared relative errors of the lines are
-least (exactly, by dynamic programming; Bai, Perron: Journal of Applied Econometrics 18 (2003) 1–22), into
-as many pieces as an information criterion allows; then cuts too small to matter are dropped.
+Within one protocol a message of b bytes takes α + β·b. A switch from eager to rendezvous, or to another way
+of copying, starts another line. The curve is cut where the squared relative errors of the lines are least
+(exactly, by dynamic programming; Bai, Perron: Journal of Applied Econometrics 18 (2003) 1–22), into as many
+pieces as an information criterion permits; cuts with too small an effect are then dropped.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from kiviat.analysis.statistics.intervals import Floats
 _MIN_POINTS = 3
 _MAX_CUTS = 5
 
-# A cut costs this times ln(points): a line's two parameters, the place, and the search over places. With
-# 23 sizes and 2 % noise, about one straight line in a hundred is cut (measured; see the tests).
+# Cost of a cut, times ln(points): two parameters of a line, the position, and the search for it. With 23
+# sizes and 2 % noise, about one straight line in a hundred is cut (measured; see the tests).
 _PENALTY = 5.0
 
-# Measured times are not smoother than this; better fits are luck.
+# Lower limit of the relative noise; better fits are chance.
 _NOISE_FLOOR = 0.005
 
-# Smaller steps of the time, or smaller parts of it due to a change of slope, are not worth telling.
+# Smaller steps of the time, or smaller contributions of a change of slope, are not reported.
 _MIN_JUMP = 1.10
 _MIN_BEND = 0.25
 
@@ -35,7 +35,8 @@ _MIN_BEND = 0.25
 class Segment:
     """From `first` to `last` bytes the time is `latency_s` + `s_per_byte`·bytes; errors are relative.
 
-    `latency_s` is an intercept: no time that anything takes, where the segment begins at large sizes.
+    `latency_s` is the intercept only: if the segment begins at large sizes, it is not a time that anything
+    takes.
     """
 
     first: int
@@ -46,18 +47,17 @@ class Segment:
     max_error: float
 
     def time(self, size: int) -> float:
-        """Seconds on the line, inside the segment or beyond."""
+        """Return the seconds on the line for a size in bytes, within the segment or beyond."""
         return self.latency_s + self.s_per_byte * size
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """Between messages of `below` and of `above` bytes the law of the time changes.
+    """A change of the line between messages of `below` and of `above` bytes.
 
-    `kind` is "jump": the line of the larger sizes is `factor` times that of the smaller ones there, or
-    further from 1; or "bend": the lines meet, but each further byte costs `factor` times as much (inf
-    where it cost nothing measurable before). `evidence` is how much worse the information criterion
-    would be without this switch; beyond 10 is very strong.
+    `kind`: "jump" if the line of the larger sizes is there `factor` times that of the smaller ones; "bend" if
+    the lines meet, but each further byte costs `factor` times as much (inf if it cost nothing measurable
+    before). `evidence`: increase of the information criterion without this switch; beyond 10 is very strong.
     """
 
     below: int
@@ -70,10 +70,10 @@ class Switch:
 def switches(
     sizes: Sequence[int], times: Sequence[float], half_widths: Sequence[float] | None = None
 ) -> list[Switch]:
-    """The protocol switches of a curve: `times` in seconds over growing `sizes` in bytes.
+    """Return the protocol switches of a curve: `times` in seconds over increasing `sizes` in bytes.
 
-    `half_widths` are the relative half widths of the intervals of the times; a jump must exceed those of
-    the two sizes beside it. A smooth curve, or one of fewer than six sizes, has no switches.
+    `half_widths` are the relative half widths of the times' intervals; a jump must exceed those of the two
+    sizes around it. A smooth curve, or one of fewer than six sizes, has no switches.
     """
     if len(sizes) < 2 * _MIN_POINTS:
         return []
@@ -92,7 +92,7 @@ def switches(
 
 
 def segments(sizes: Sequence[int], times: Sequence[float], found: Sequence[Switch]) -> list[Segment]:
-    """The lines between the switches `found` in the same curve; none for fewer than three sizes."""
+    """Return the lines between the switches `found` in the same curve; none for fewer than three sizes."""
     if len(sizes) < _MIN_POINTS:
         return []
     x, y = np.asarray(sizes, dtype=np.float64), np.asarray(times, dtype=np.float64)
@@ -100,9 +100,9 @@ def segments(sizes: Sequence[int], times: Sequence[float], found: Sequence[Switc
 
 
 def _change(before: Segment, after: Segment, noise: float) -> tuple[str, float] | None:
-    """Kind and factor of the change from one line to the next, if it is worth telling."""
+    """Return kind and factor of the change from one line to the next; None if it is too small."""
     steps = [_log_ratio(after.time(size), before.time(size)) for size in (before.last, after.first)]
-    step = min(steps, key=abs)  # lines that cross in between meet: that is a bend
+    step = min(steps, key=abs)  # lines that intersect in between meet, which is a bend
     if steps[0] * steps[1] > 0 and abs(step) > max(math.log(_MIN_JUMP), noise):
         return "jump", math.exp(step)
     if abs(after.s_per_byte - before.s_per_byte) * after.first > _MIN_BEND * after.time(after.first):
@@ -111,19 +111,20 @@ def _change(before: Segment, after: Segment, noise: float) -> tuple[str, float] 
 
 
 def _log_ratio(a: float, b: float) -> float:
-    """0, no step, where a line has left the positive times."""
+    """Return log(a / b), or 0 if a line is not positive there."""
     return math.log(a / b) if a > 0 and b > 0 else 0.0
 
 
 def _best_cuts(x: Floats, y: Floats) -> list[int]:
-    """The first points of the second and further pieces, by the criterion, out of all possibilities."""
+    """Return the first points of the second and later pieces: the optimum by the criterion."""
     n = len(x)
     cost = {
         (i, j): _squared_error(x[i:j], y[i:j])
         for i in range(n - _MIN_POINTS + 1)
         for j in range(i + _MIN_POINTS, n + 1)
     }
-    # reached[j]: the least error of the first j points in so many pieces, and where these begin.
+    # reached[j]: the least error of the first j points in the current number of pieces, and the starts of
+    # these.
     reached = {j: (cost[0, j], [0]) for j in range(_MIN_POINTS, n + 1)}
     candidates: list[list[int]] = [[]]
     for _ in range(_MAX_CUTS):
@@ -160,7 +161,7 @@ def _squared_error(x: Floats, y: Floats) -> float:
 
 
 def _fit(x: Floats, y: Floats) -> tuple[float, float]:
-    """Intercept and slope of the line with the least squared relative errors."""
+    """Return intercept and slope of the line with the least squared relative errors."""
     weights = y**-2 / (y**-2).sum()
     mean_x, mean_y = weights @ x, weights @ y
     slope = (weights @ ((x - mean_x) * (y - mean_y))) / (weights @ (x - mean_x) ** 2)

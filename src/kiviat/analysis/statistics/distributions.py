@@ -10,7 +10,7 @@ _TINY = 1e-300
 
 
 def f_tail(value: float, above: float, below: float) -> float:
-    """P(F > value) with `above` and `below` degrees of freedom (numerator, denominator)."""
+    """Return P(F > value) with `above` (numerator) and `below` (denominator) degrees of freedom."""
     if value <= 0:
         return 1.0
     return _beta_share(below / 2, above / 2, below / (below + above * value))
@@ -32,17 +32,17 @@ def t_quantile(level: float, freedom: float) -> float:
 
 
 def _beta_share(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function I_x(a, b)."""
+    """Return the regularised incomplete beta function I_x(a, b)."""
     if x <= 0 or x >= 1:
         return 0.0 if x <= 0 else 1.0
-    if x > (a + 1) / (a + b + 2):  # where its continued fraction would need many terms
+    if x > (a + 1) / (a + b + 2):  # the continued fraction would need many terms there
         return 1 - _beta_share(b, a, 1 - x)
     front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     return math.exp(front) / (a * _fraction(a, b, x))
 
 
 def _fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of DLMF 8.17.22, by Lentz' algorithm: 1 + d1 / (1 + d2 / (1 + …))."""
+    """Return the continued fraction of DLMF 8.17.22, by Lentz's algorithm: 1 + d1 / (1 + d2 / (1 + …))."""
     value, upper, lower = 1.0, 1.0, 0.0
     for term in range(1, _STEPS):
         m, odd = divmod(term, 2)

@@ -1,7 +1,7 @@
 """Distribution-free intervals of a median.
 
-The units are launches: a launch median already holds the noise within its launch, so an interval over
-launch medians covers both levels, whatever the shape of either (docs/adr/0002-intervals-over-launches.md).
+The units are launches. A launch median already contains the noise within its launch, so an interval over
+launch medians covers both levels, whatever their distributions (docs/adr/0002-intervals-over-launches.md).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Floats = NDArray[np.float64]
 
 @cache
 def order_coverage(n: int, d: int) -> float:
-    """Probability that [x(d), x(n+1−d)] of `n` values holds the median: 1 − 2 P(Binomial(n, ½) < d).
+    """Return the probability that [x(d), x(n+1−d)] of `n` values contains the median.
 
-    Exact for every continuous distribution, a lower bound where values tie.
+    It is 1 − 2 P(Binomial(n, ½) < d): exact for every continuous distribution, a lower bound if values tie.
     """
     below: int = sum(math.comb(n, i) for i in range(d))
     return 1 - below / 2.0 ** (n - 1)
@@ -30,7 +30,7 @@ def order_coverage(n: int, d: int) -> float:
 
 @cache
 def _interpolation(n: int) -> tuple[int, float]:
-    """The outer order statistic d (from 1) and the weight of d + 1 that give `LEVEL`.
+    """Return the outer order statistic d (from 1) and the weight of d + 1 that give `LEVEL`.
 
     T. P. Hettmansperger, S. J. Sheather: Confidence intervals based on interpolated order statistics.
     Statistics & Probability Letters 4 (1986) 75–79, eq. 2.
@@ -40,7 +40,7 @@ def _interpolation(n: int) -> tuple[int, float]:
         d += 1
     outer, inner = order_coverage(n, d), order_coverage(n, d + 1)
     if outer < LEVEL:
-        return d, 0.0  # n = 5: the range is all there is
+        return d, 0.0  # n = 5: the range is the widest possible interval
     i = (outer - LEVEL) / (outer - inner)
     return d, (n - d) * i / (d + (n - 2 * d) * i)
 
@@ -63,6 +63,6 @@ def median_intervals(values: ArrayLike) -> Floats | None:
 
 
 def median_interval(values: ArrayLike) -> tuple[float, float] | None:
-    """95 % interval of the median of one case's launch medians; None below five launches."""
+    """Return the 95 % interval of the median of one case's launch medians; None below five launches."""
     intervals = median_intervals(np.asarray(values, dtype=np.float64)[np.newaxis, :])
     return None if intervals is None else (float(intervals[0, 0]), float(intervals[0, 1]))

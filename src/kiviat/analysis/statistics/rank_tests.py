@@ -21,10 +21,10 @@ _CASES_AT_ONCE = 512
 
 @cache
 def mann_whitney_cdf(n: int, m: int) -> Floats:
-    """P(U ≤ u), u = 0 … n·m, of the Mann–Whitney statistic of two samples from one distribution.
+    """Return P(U ≤ u), u = 0 … n·m, of the Mann–Whitney statistic of two samples of one distribution.
 
-    The orderings with U = u number the coefficient of q^u in the Gaussian binomial coefficient
-    (Mann, Whitney: Annals of Mathematical Statistics 18 (1947) 50–60).
+    The number of orderings with U = u is the coefficient of q^u in the Gaussian binomial coefficient (Mann,
+    Whitney: Annals of Mathematical Statistics 18 (1947) 50–60).
     """
     counts = [1] + [0] * (n * m)
     for i in range(1, n + 1):
@@ -38,10 +38,10 @@ def mann_whitney_cdf(n: int, m: int) -> Floats:
 
 
 def shifts(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Hodges–Lehmann shift of `b` against `a`, its exact 95 % interval (low, high), and the two-sided p.
+    """Return Hodges–Lehmann shifts of `b` against `a`, exact 95 % bounds (low, high), two-sided p-values.
 
-    The interval is of order statistics of all differences; it needs at least 4 values on each side.
-    Ties count against a difference, so p and interval err to the safe side, and agree with each other.
+    The interval consists of order statistics of all differences and needs at least 4 values on each side.
+    Ties count against a difference, so p and interval err on the safe side, and agree with each other.
     """
     n, m = a.shape[1], b.shape[1]
     differences = np.sort((b[:, None, :] - a[:, :, None]).reshape(len(a), n * m), axis=1)
@@ -56,11 +56,11 @@ def shifts(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def family_p(a: Floats, b: Floats, floor: float) -> Floats:
-    """p-value of each case, adjusted for all: Westfall and Young's single-step maxT.
+    """Return p-values of the cases, adjusted for all cases: Westfall and Young's single-step maxT.
 
-    Launches are relabelled jointly in all cases, in all ways, or in `RELABELLINGS` of them (fixed seed,
-    the observed one included) where there are more. `floor` is added to the standard deviations of the
-    launches, in quadrature.
+    Launches are relabelled jointly in all cases, in all ways, or, if there are more, in `RELABELLINGS` of
+    them (fixed seed, including the observed one). `floor` is added in quadrature to the standard deviations
+    of the launches.
     """
     n, m = a.shape[1], b.shape[1]
     labels = _relabellings(n, m)
@@ -71,18 +71,18 @@ def family_p(a: Floats, b: Floats, floor: float) -> Floats:
         statistics = _studentised(np.concatenate((a[chunk], b[chunk]), axis=1), labels, floor)
         observed[chunk] = statistics[:, 0]
         np.maximum(largest, statistics.max(axis=0), out=largest)
-    # Sums in another order differ in the last bits: equal statistics must count as equal.
+    # Sums in another order differ in the last bits, but equal statistics must count as equal.
     at_least = len(labels) - np.searchsorted(np.sort(largest), observed * (1 - 1e-9))
     return np.asarray(at_least / len(labels))
 
 
 def _studentised(values: Floats, labels: NDArray[np.bool_], floor: float) -> Floats:
-    """|Student's t| of every case (row of `values`) under every labelling: cases × labellings."""
+    """Return |Student's t| of each case (row of `values`) under every labelling: cases × labellings."""
     size = values.shape[1]
     m = int(labels[0].sum())
     n = size - m
     centred = values - values.mean(axis=1, keepdims=True)
-    sum_b = centred @ labels.T.astype(np.float64)  # and the sum of the others is −sum_b
+    sum_b = centred @ labels.T.astype(np.float64)  # values are centred, so the sum of the others is −sum_b
     within = (centred**2).sum(axis=1, keepdims=True) - sum_b**2 * (1 / n + 1 / m)
     variance = np.maximum(within, 0.0) / (size - 2) + floor**2
     return np.asarray(np.abs(sum_b) * (1 / n + 1 / m) / np.sqrt(variance * (1 / n + 1 / m)))
@@ -90,7 +90,7 @@ def _studentised(values: Floats, labels: NDArray[np.bool_], floor: float) -> Flo
 
 @cache
 def _relabellings(n: int, m: int) -> NDArray[np.bool_]:
-    """Which of n + m launches are called b: one row per labelling, the observed one first."""
+    """Return which of n + m launches are labelled b: one row per labelling, the observed one first."""
     observed = np.arange(n + m) >= n
     if math.comb(n + m, m) <= RELABELLINGS:
         labels = np.zeros((math.comb(n + m, m), n + m), dtype=np.bool_)
