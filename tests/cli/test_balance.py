@@ -124,7 +124,7 @@ def test_energy_that_was_declared_says_so(kiviat: Kiviat, hpcc: Make, tmp_path: 
         (["missing"], "there is no run 'missing' in"),
         (
             ["--with", "vax"],
-            "--with 'vax': no published system is called so; give all, none or one of nec-sx-8",
+            '--with \'vax\': there is no published system of that name; give "all", "none" or one of: nec-sx-8',
         ),
         (
             ["-o", "nowhere/x.html"],

@@ -153,10 +153,10 @@ def test_a_placement_file_is_read_back(kiviat: Kiviat, counted: Path, tmp_path: 
         (["--nodes", "4x2", "--hosts", "a,b"], "--hosts names 2 of the 4 nodes of --nodes 4x2"),
         (["--nodes", "4x2", "--emit", "mpich"], "--emit mpich writes a file; name it: -o FILE"),
         (["--nodes", "4x2", "--case", "ft"], "--case ft: "),
-        (["--nodes", "1x2000", "--bind", "core"], "say them: --nodes NODESxSOCKETSxSLOTS"),
+        (["--nodes", "1x2000", "--bind", "core"], "give them: --nodes NODESxSOCKETSxSLOTS"),
         (["--nodes", "4x2", "--verify"], "--verify needs the program"),
         (["--nodes", "4x2", "--verify", "--", "true"], "--verify needs nodes to run on"),
-        (["--nodes", "4x2", "--", "true"], "a program is for --verify"),
+        (["--nodes", "4x2", "--", "true"], "only --verify runs a program"),
         (["--machine", "nowhere"], "there is no machine 'nowhere'"),
         (
             [
@@ -186,7 +186,7 @@ def test_what_is_refused(kiviat: Kiviat, counted: Path, words: list[str], said: 
 def test_runs_without_a_matrix_or_with_several(kiviat: Kiviat, make_run: object, tmp_path: Path) -> None:
     plain = make_run()  # type: ignore[operator]
     done = kiviat("place", plain.path, "--nodes", "4x2")
-    assert done.returncode == 2 and "has no case that counted who sends to whom" in done.stderr
+    assert done.returncode == 2 and "has no case with a matrix of messages" in done.stderr
     with RunDirectory.create(tmp_path / "runs", "two", machine=MACHINE, plan=PLAN) as run:
         run.set_launch(launch(0, 0, outcome="ok", exit=0))
         append(run, "cg/ranks=8")

@@ -161,7 +161,7 @@ def test_an_interrupted_run_is_resumed_where_it_was(kiviat: Kiviat, plan: Path, 
     assert (refused.returncode, "leave budget (1.0) out" in refused.stderr) == (2, True)
 
     other = kiviat("run", "--resume", "last", "--mpi", "mpich")
-    assert (other.returncode, "--resume goes on with the MPI of the run" in other.stderr) == (2, True)
+    assert (other.returncode, "--resume uses the MPI of the run" in other.stderr) == (2, True)
 
     command = [sys.executable, "-m", "kiviat.cli.main", "run", "--resume", "last"]
     both = [subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) for _ in range(2)]
@@ -237,7 +237,7 @@ def test_a_plan_is_named_like_a_benchmark(kiviat: Kiviat) -> None:
         (("-n", "many"), "number of ranks 'many' in -n cannot be read"),
         (("fast.toml",), "there is no plan 'fast.toml'"),
         (("--set", "window"), "--set 'window' is not of the form AXIS=VALUE"),
-        (("--set", "windw=1"), "none of the benchmarks has the axis 'windw'"),
+        (("--set", "windw=1"), "none of the selected benchmarks has the axis 'windw'"),
         (("pingpong", "-o", "/dev/null/x"), "no run can be created in /dev/null/x: Not a directory"),
         (("--mpi", "nonsense"), "--mpi 'nonsense' was not found"),
         (("--launches", "0"), "launches is 0 in the command line; give at least 1"),

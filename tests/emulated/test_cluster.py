@@ -212,7 +212,7 @@ def test_how_fast_links_can_be(capsys: pytest.CaptureFixture[str], monkeypatch: 
 def test_what_is_not_whole_is_said_and_can_go(capsys: pytest.CaptureFixture[str]) -> None:
     cluster = Cluster.up(Spec(2, 1), "lab", kept=True)
     removal._libc.umount2(os.fsencode(cluster.folder / "n2.net"), 2)
-    with pytest.raises(InputError, match="'lab' is not whole"):
+    with pytest.raises(InputError, match="'lab' is incomplete"):
         Cluster.find("lab")
     command.execute(asked("status"))
     assert "not whole" in capsys.readouterr().out

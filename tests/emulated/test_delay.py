@@ -64,7 +64,7 @@ def test_a_cluster_whose_carrier_died_is_not_whole(monkeypatch: pytest.MonkeyPat
     number = delaying.wire_number(cluster.folder)
     assert number is not None
     os.kill(number, 9)
-    with pytest.raises(InputError, match="is not whole"):
+    with pytest.raises(InputError, match="is incomplete"):
         for _ in range(1000):
             Cluster.find("lab")
     assert cluster.down() == []

@@ -115,7 +115,7 @@ def test_launches_end(mpich: Toolchain, exchange: Callable[[Toolchain], Path], t
 
 
 def test_other_launchers_are_refused() -> None:
-    with pytest.raises(InputError, match="do not know the launcher of intel"):
+    with pytest.raises(InputError, match="do not support intel"):
         launching(Cluster.planned(Spec(2, 1)), "intel", "2021.1", oversubscribed=False)
 
 

@@ -112,7 +112,7 @@ def test_commands_that_cannot_be_taken_apart(words: str, said: str) -> None:
 
 
 def test_a_launcher_of_no_mpi() -> None:
-    with pytest.raises(InputError, match="sh is not the launcher of an MPI that we know"):
+    with pytest.raises(InputError, match="sh is not the launcher of a known MPI"):
         toolchain_of("sh", None)
 
 

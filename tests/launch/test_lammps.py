@@ -120,7 +120,7 @@ def test_refusals(tmp_path: Path, openmpi: Toolchain, mpich: Toolchain) -> None:
     stubs = "LAMMPS MPI STUBS for LAMMPS version 29 Aug 2024"
     with pytest.raises(InputError, match="is a LAMMPS without MPI"):
         find_lammps(str(fake(tmp_path / "serial", stubs)), None, env)
-    with pytest.raises(InputError, match=r"is no LAMMPS: `true -h` says .* give --lammps PATH"):
+    with pytest.raises(InputError, match=r"is not LAMMPS: `true -h` says .* give --lammps PATH"):
         find_lammps("/bin/true", None, env)
     lost = (
         "echo 'lmp: error while loading shared libraries: libmpi.so.12: cannot open shared object file: No'"

@@ -253,7 +253,7 @@ def test_the_launcher_of_another_mpi_is_found_out(stub: Path, toolchain: Toolcha
     options = LauncherOptions(
         environment={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     )
-    with pytest.raises(InputError, match=r"sees 1 .* not of one MPI; choose with --mpi"):
+    with pytest.raises(InputError, match=r"sees 1 .* belong to different MPIs; choose one with --mpi"):
         run(plan(case("a/1")), options=options)
     assert run.records == []
     assert run.launches[0]["outcome"] == "failed"

@@ -129,7 +129,7 @@ def test_no_mpi_says_what_to_install(tmp_path: Path) -> None:
     [
         ("lam", {}, "'lam' was not found; names are mpich, openmpi, wheel"),
         ("/nowhere/mpicxx", {}, "'/nowhere/mpicxx' is not an executable"),
-        ("/bin/ls", {}, "not the C\\+\\+ wrapper of an MPI that we know"),
+        ("/bin/ls", {}, "not the C\\+\\+ wrapper of a known MPI"),
         (None, {"MPICXX": "icpx"}, "MPICXX='icpx' is not an executable"),
     ],
 )

@@ -139,7 +139,7 @@ def test_simulations_are_no_measurements(
     about = measured / "run.json"
     about.write_text(about.read_text().replace('"substrate": "native"', '"substrate": "simulated"'))
     assert main(["model", "fit", str(measured), "-o", str(tmp_path / "x.toml")]) == 2
-    assert "is simulated; a machine is fitted to what was measured" in capsys.readouterr().err
+    assert "is simulated, but machines are fitted to measurements" in capsys.readouterr().err
 
 
 def test_a_published_row_that_is_missed_fails_the_check(

@@ -93,7 +93,7 @@ def test_modelled_machines_are_refused(
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "--on simulated:vt-myri10g: programs compiled for a real MPI do not run there" in done.stderr
-    assert "`kiviat trace` them here, and replay that" in done.stderr
+    assert "record the program with `kiviat trace`, and replay the trace there" in done.stderr
 
 
 def test_a_program_is_recorded_on_other_nodes(openmpi: Toolchain, compiled: Compiled, tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_another_file_is_not_overwritten(exchange: Path, tmp_path: Path) -> None
     (tmp_path / "out.profile").write_text("mine")
     done = kiviat_profile(tmp_path, "mpirun.openmpi", exchange)
     assert done.status == 2
-    assert "exists and is no profile" in done.err
+    assert "exists and is not a profile" in done.err
     assert (tmp_path / "out.profile").read_text() == "mine"
 
 
@@ -192,7 +192,7 @@ def test_no_device_or_pipe_is_taken_for_a_profile(tmp_path: Path) -> None:
     """/dev/null was replaced by the profile, and a pipe waited for a writer for ever."""
     os.mkfifo(tmp_path / "pipe")
     for name in (tmp_path / "pipe", Path(os.devnull)):
-        with pytest.raises(InputError, match="is a device or a pipe, and a profile is read again"):
+        with pytest.raises(InputError, match="is a device or a pipe, but a profile must be readable later"):
             TOOL.folder_for(name, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 

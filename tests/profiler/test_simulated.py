@@ -193,7 +193,7 @@ def test_what_was_counted_survives_the_simulation(shapes: Path, tmp_path: Path, 
         (["-n", "500", "--", "PROGRAM"], "500"),
         (["--mpi", "openmpi", "--", "PROGRAM"], "leave it out"),
         ([], "nothing to profile"),
-        (["cg", "--", "PROGRAM"], "give one of both"),
+        (["cg", "--", "PROGRAM"], "exclude each other"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(

@@ -83,7 +83,7 @@ def test_a_job_that_was_cancelled_is_not_submitted_again(name: str, jobs: Path, 
 @pytest.mark.parametrize("name", NAMES)
 def test_where_it_cannot_be_told_nothing_is_submitted(name: str, jobs: Path, run: Path) -> None:
     (jobs / "forgetful").touch()
-    with pytest.raises(InputError, match=r"does not tell how job .* ended, perhaps it was cancelled"):
+    with pytest.raises(InputError, match=r"does not report how job .* ended; it may have been cancelled"):
         Job(schedulers()[name], run, ENDS, "").run()
     assert submitted(jobs) == 1
 
@@ -98,7 +98,7 @@ def test_at_a_terminal_the_user_is_asked(
     with pytest.raises(InputError, match="perhaps it was cancelled"):
         Job(schedulers()["slurm"], run, ENDS, "").run()
     assert submitted(jobs) == 2
-    assert "Slurm does not tell how job 1 ended; submit the rest? [y/N] " in capsys.readouterr().err
+    assert "Slurm does not report how job 1 ended; submit the rest? [y/N] " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", NAMES)

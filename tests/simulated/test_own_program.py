@@ -164,7 +164,7 @@ def test_a_deadlock_is_told(tmp_path: Path) -> None:
         (["-n", "2", "--", "./nothing"], "No such file"),
         (["-n", "2", "--"], "nothing after --"),
         (["-n", "2,4", "--", "./program"], "one number of ranks"),
-        (["-n", "2", "pingpong", "--", "./program"], "give one of both"),
+        (["-n", "2", "pingpong", "--", "./program"], "exclude each other"),
         (["-n", "2", "--plan", "quick", "--", "./program"], "--plan is for benchmarks"),
         (["-n", "2", "--compute", "-1", "--", "./program"], "--compute is -1"),
         (["-n", "2", "--compute", "inf", "--", "./program"], "--compute is inf"),

@@ -316,6 +316,6 @@ def test_a_folder_that_cannot_be_written_says_why(run: RunDirectory, monkeypatch
 
     monkeypatch.setattr(Path, "mkdir", read_only)
     with pytest.raises(
-        InputError, match="test cannot be written: Read-only file system; no run goes on there"
+        InputError, match="test cannot be written: Read-only file system; no run can continue there"
     ):
         RunDirectory.reopen(run.path, PLAN["hash"])

@@ -52,7 +52,7 @@ def test_what_is_not_unique_is_told(home: Path, three: list[Path]) -> None:
         find_run("last", home / "nothing")
     (home / "letter").write_text("hello")
     for there in (home / "letter", home):
-        with pytest.raises(InputError, match="is there but no run: a run is a folder with run"):
+        with pytest.raises(InputError, match="exists but is not a run: a run is a folder with run"):
             find_run(str(there), home)
 
 

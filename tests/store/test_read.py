@@ -122,19 +122,25 @@ def test_only_a_torn_first_line(run: RunDirectory) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"schema":"kiviat.record/1","run":', "line 5: not JSON; the file is damaged or not ours"),
+        (
+            '{"schema":"kiviat.record/1","run":',
+            "line 5: not JSON; the file is damaged or kiviat did not write it",
+        ),
         ("hello", "line 5: not JSON"),
         ("\0\0\0", "line 5: not JSON"),
         ("[1, 2]", "line 5: list instead of a record"),
         (
             '{"other": "tool"}',
-            "line 5: it names no schema, where 'kiviat.record/3' is expected: kiviat did not write it",
+            "line 5: it has no schema, but 'kiviat.record/3' is expected; kiviat did not write it",
         ),
         (
             '{"schema": "kiviat.record/4"}',
             "line 5: schema 'kiviat.record/4' cannot be read: .* reads 'kiviat.record/3'",
         ),
-        ('{"schema": "kiviat.record/1"}', "line 5: lacks 'run'; the file is damaged or not ours"),
+        (
+            '{"schema": "kiviat.record/1"}',
+            "line 5: lacks 'run'; the file is damaged or kiviat did not write it",
+        ),
     ],
 )
 def test_a_bad_line_before_the_end_is_an_error(finished: RunDirectory, line: str, message: str) -> None:
@@ -182,7 +188,7 @@ def test_records_of_another_run_are_refused(finished: RunDirectory) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "run.json is not JSON: .*; it is truncated or not ours"),
+        ("{", "run.json is not JSON: .*; it is truncated or kiviat did not write it"),
         ("[]", "run.json holds list, not a run"),
         (
             '{"schema": "kiviat.run/2"}',

@@ -76,5 +76,5 @@ def test_endless_nesting_is_refused(tmp_path: Path, depth: int) -> None:
 
 def test_a_pipe_is_no_run_and_keeps_nothing_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "run.json")
-    with pytest.raises(InputError, match=r"run.json is a FIFO instead of a file; it is not ours"):
+    with pytest.raises(InputError, match=r"run.json is a FIFO instead of a file; kiviat did not write it"):
         read_run(tmp_path)

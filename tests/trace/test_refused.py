@@ -62,7 +62,7 @@ def test_damaged_files(trace: Path, refused: Refused, tmp_path: Path) -> None:
 
 def test_what_does_not_fit(trace: Path, refused: Refused) -> None:
     assert "has 2 ranks" in refused(trace, "-n", "4")
-    assert "give one of both" in refused(trace, "pingpong")
+    assert "exclude each other" in refused(trace, "pingpong")
     assert "--speed is -1" in refused(trace, "--speed", "-1")
     assert "--plan is for benchmarks" in refused(trace, "--plan", "quick")
     assert "--on simulated:MACHINE" in refused(trace, on=None)
@@ -114,7 +114,7 @@ def test_programs_that_cannot_be_recorded(openmpi: Toolchain, tmp_path: Path) ->
     script.write_text("#!/bin/sh\nexit 7\n")
     script.chmod(0o755)
     kept = kiviat(tmp_path, "trace", "-o", "notes", "--", openmpi.mpiexec, "-n", "1", script)
-    assert kept.returncode == 2 and "is no trace" in kept.stderr
+    assert kept.returncode == 2 and "is not a trace" in kept.stderr
     nothing = kiviat(tmp_path, "trace", "--", openmpi.mpiexec, "-n", "1", script)
     assert nothing.returncode == 7 and "no MPI call of" in nothing.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "run.sh"]

@@ -42,7 +42,7 @@ def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
             try:
                 records = module.parse(text, where, ranks)
             except (ValueError, OverflowError) as error:  # malformed numbers
-                raise InputError(f"{where}: {error}; is the file whole?") from None
+                raise InputError(f"{where}: {error}; is the file complete?") from None
             if not records:
                 raise InputError(f"{where} looks like {module.NAME}, but holds no results")
             for record in records:
@@ -62,7 +62,7 @@ def _refuse_impossible(record: Record, where: str) -> None:
     except ValueError as error:
         wrong = str(error)
     if wrong:
-        raise InputError(f"{where}, case {record.case[:80]}: {wrong}; is the file whole?")
+        raise InputError(f"{where}, case {record.case[:80]}: {wrong}; is the file complete?")
 
 
 __all__ = ["FORMATS", "Format", "parse"]

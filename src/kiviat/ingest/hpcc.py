@@ -37,7 +37,7 @@ def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
     try:
         return list(_records(_Summary(values)))
     except ValueError as error:
-        raise InputError(f"{where}: {error}; is the file whole?") from None
+        raise InputError(f"{where}: {error}; is the file complete?") from None
 
 
 @dataclass(frozen=True, slots=True)

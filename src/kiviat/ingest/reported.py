@@ -36,14 +36,14 @@ def number(word: str, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"{where}: {word[:40]!r} is not a number; is the file whole?")
+        raise InputError(f"{where}: {word[:40]!r} is not a number; is the file complete?")
     return value
 
 
 def whole(word: str, where: str) -> int:
     """Return an integer of at most 18 digits; InputError, naming `where`, for anything else."""
     if not (word.isdecimal() and len(word) <= 18):
-        raise InputError(f"{where}: {word[:40]!r} is not a whole number; is the file whole?")
+        raise InputError(f"{where}: {word[:40]!r} is not a whole number; is the file complete?")
     return int(word)
 
 

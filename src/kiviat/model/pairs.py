@@ -44,7 +44,8 @@ def level_of(run: Run, distance: int) -> str:
     if len(seen) != 1:
         where = "on different levels in different launches" if seen else "in unknown places"
         raise InputError(
-            f"ranks 0 and {distance} of run {run.id} were {where}; fit a run whose ranks are placed (--place)"
+            f"ranks 0 and {distance} of run {run.id} were {where}; fit a run that placed its ranks with "
+            "--place"
         )
     return seen.pop()
 

@@ -59,8 +59,8 @@ def of_layout(traffic: Traffic, layout: Layout, target: Target) -> Prediction:
     """Return the prediction of a layout on the nodes of `target`; InputError for another number of ranks."""
     if len(layout.places) != traffic.ranks:
         raise InputError(
-            f"the placement has {len(layout.places)} ranks, the matrix {traffic.ranks}; "
-            "give those of one program"
+            f"the placement has {len(layout.places)} ranks, but the traffic matrix has {traffic.ranks}; "
+            "give a placement and a matrix of the same program"
         )
     node = np.array([place.node for place in layout.places], dtype=np.int64)
     sockets = [place.socket for place in layout.places]

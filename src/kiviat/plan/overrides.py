@@ -76,4 +76,6 @@ def refuse_unknown_axes(groups: Sequence[Group], overrides: Overrides) -> None:
     for axis in overrides.axes:
         if axis not in known:
             hint = suggestion(axis, sorted(known), "known: " + (", ".join(sorted(known)) or "none"))
-            raise InputError(f"none of the benchmarks has the axis {axis!r} of {COMMAND_LINE}{hint}")
+            raise InputError(
+                f"none of the selected benchmarks has the axis {axis!r}, given in {COMMAND_LINE}{hint}"
+            )

@@ -37,7 +37,7 @@ def schema(name: str) -> dict[str, Any]:
 def refuse_other_version(seen: object, expected: str, older: Sequence[str] = ()) -> None:
     """Raise InputError, naming both versions, unless `seen` is `expected` or one of `older`."""
     if seen is None:
-        raise InputError(f"it names no schema, where {expected!r} is expected: kiviat did not write it")
+        raise InputError(f"it has no schema, but {expected!r} is expected; kiviat did not write it")
     if seen not in (expected, *older):
         raise InputError(
             f"schema {seen!r} cannot be read: this version of kiviat reads {expected!r}; "

@@ -41,9 +41,9 @@ def _statements(query: str, unsafe: bool) -> list[duckdb.Statement]:
         )
     kinds = [statement.type.name for statement in statements]
     if not unsafe and (other := next((kind for kind in kinds if kind not in _HARMLESS), None)):
-        raise InputError(f"{other} is no query: ask with select; --unsafe takes all statements of DuckDB")
+        raise InputError(f"{other} is not a query; use select, or --unsafe for all statements of DuckDB")
     if (count := sum(kind in _ASKING for kind in kinds)) > 1:
-        raise InputError(f"{count} statements ask for rows; give one of them at a time")
+        raise InputError(f"{count} statements return rows; give one of them at a time")
     return statements
 
 

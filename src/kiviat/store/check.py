@@ -141,15 +141,15 @@ def _reason(line: bytes) -> str | None:
     try:
         data = parse_json(line)
     except ValueError:
-        return "not JSON; the file is damaged or not ours"
+        return "not JSON; the file is damaged or kiviat did not write it"
     if not isinstance(data, dict):
-        return f"{type(data).__name__} instead of a record; the file is not ours"
+        return f"{type(data).__name__} instead of a record; kiviat did not write the file"
     try:
         refuse_other_version(data.get("schema"), RECORD_SCHEMA, OLDER_RECORD_SCHEMAS)
     except InputError as error:
         return str(error)
     if wrong := first_wrong(data, "record") or _misshapen(data["tables"]):
-        return f"{wrong}; the file is damaged or not ours"
+        return f"{wrong}; the file is damaged or kiviat did not write it"
     if is_intact(line) or (data["schema"] == UNSEALED_RECORD_SCHEMA and "crc32" not in data):
         return None
     return (

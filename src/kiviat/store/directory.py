@@ -89,7 +89,9 @@ class RunDirectory:
         try:
             writer = lock(path, job)
         except OSError as error:
-            raise InputError(f"{path} cannot be written: {error.strerror}; no run goes on there") from None
+            raise InputError(
+                f"{path} cannot be written: {error.strerror}; no run can continue there"
+            ) from None
         try:
             document = _resumable(
                 path, plan_hash
@@ -203,7 +205,7 @@ def _new_directory(home: Path, identifier: str) -> Path:
                 return path
     except OSError as error:
         raise _no_run(home, error) from None
-    raise InputError(f"{home} has a thousand runs of this second; wait one")
+    raise InputError(f"{home} has a thousand runs from this second; try again in a second")
 
 
 def _no_run(home: Path, error: OSError) -> InputError:

@@ -36,19 +36,19 @@ def read_run_json(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise InputError(f"{path} is not a run: it has no {RUN_FILE}; `kiviat runs` lists the runs") from None
     except IrregularFileError as error:
-        raise InputError(f"{file} is {error.kind} instead of a file; it is not ours") from None
+        raise InputError(f"{file} is {error.kind} instead of a file; kiviat did not write it") from None
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}; check its permissions") from None
     except ValueError as error:
-        raise InputError(f"{file} is not JSON: {error}; it is truncated or not ours") from None
+        raise InputError(f"{file} is not JSON: {error}; it is truncated or kiviat did not write it") from None
     if not isinstance(run, dict):
-        raise InputError(f"{file} holds {type(run).__name__}, not a run; it is not ours")
+        raise InputError(f"{file} holds {type(run).__name__}, not a run; kiviat did not write it")
     try:
         refuse_other_version(run.get("schema"), RUN_SCHEMA)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
     if wrong := first_wrong(run, "run"):
-        raise InputError(f"{file}: {wrong}; it is damaged or not ours")
+        raise InputError(f"{file}: {wrong}; it is damaged or kiviat did not write it")
     if run["state"] == "running" and not has_living_writer(path):
         run["state"] = "interrupted"
     return run

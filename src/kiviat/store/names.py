@@ -75,7 +75,7 @@ def find_run(name: str, home: Path | None = None) -> Path:
     runs = list_runs(home)
     if not any(name == "last" or path.name.startswith(name) for path in runs) and Path(name).exists():
         raise InputError(
-            f"{name} is there but no run: a run is a folder with {RUN_FILE}; `kiviat runs` lists them"
+            f"{name} exists but is not a run: a run is a folder with {RUN_FILE}; `kiviat runs` lists them"
         )
     if not runs:
         raise InputError(f"there is no run {name!r}: {home} holds none; `kiviat run` makes one")

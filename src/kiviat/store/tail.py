@@ -34,7 +34,7 @@ def torn_tail(records: Path) -> TornTail | None:
     except FileNotFoundError:
         return None
     except IrregularFileError as error:
-        raise InputError(f"{records} is {error.kind} instead of a file; it is not ours") from None
+        raise InputError(f"{records} is {error.kind} instead of a file; kiviat did not write it") from None
     ours = _BEGINNING.startswith(beginning) or not beginning.strip(b"\0")
     return TornTail(start, size - start) if beginning and ours else None
 

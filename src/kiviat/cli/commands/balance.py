@@ -78,7 +78,8 @@ def _beside(asked: Sequence[str] | None, systems: Sequence[System]) -> list[Syst
         if not matching:
             known = ", ".join(system.id for system in published)
             raise InputError(
-                f"--with {name!r}: no published system is called so; give all, none or one of {known}"
+                f'--with {name!r}: there is no published system of that name; give "all", "none" or one of: '
+                f"{known}"
             )
         found += [system for system in matching if system not in found]
     return found

@@ -62,11 +62,11 @@ def _down(name: str | None) -> None:
         raise InputError(f"there is no emulated cluster {name!r}; `kiviat cluster status` lists them")
     owner = known[name].marker
     if not owner.is_here():
-        raise InputError(f"emulated cluster {name!r} is one of {owner.host}; take it down there")
+        raise InputError(f"emulated cluster {name!r} was created on host {owner.host}; take it down there")
     if not known[name].kept:
         raise InputError(
-            f"emulated cluster {name!r} belongs to the kiviat that is process {owner.owner}, "
-            "which takes it down at its end; interrupt that one"
+            f"emulated cluster {name!r} belongs to a running kiviat, process {owner.owner}, which takes it "
+            "down when it ends; interrupt that process"
         )
     ended = Cluster(known[name]).down()
     note = f"; what ran in it was ended: {', '.join(map(str, ended))}" if ended else ""

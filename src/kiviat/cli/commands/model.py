@@ -52,7 +52,9 @@ def execute(request: ModelFitRequest) -> int:
     runs = [run for run, _, _ in loaded]
     for run in runs:
         if run.substrate == "simulated":
-            raise InputError(f"run {run.id} is simulated; a machine is fitted to what was measured")
+            raise InputError(
+                f"run {run.id} is simulated, but machines are fitted to measurements; give a measured run"
+            )
     if request.nodes is not None and request.nodes < 1:
         raise InputError(f"--nodes {request.nodes}: give how many nodes the machine has, at least 1")
     structure = _structure(runs, request)
@@ -72,7 +74,9 @@ def execute(request: ModelFitRequest) -> int:
         for level, found in curves(run, summaries, "pingping").items():
             exchanges[level] = tuple(point for point in found if not is_disturbed(point))
     if not points:
-        raise InputError(f"{', '.join(request.runs)}: no ping-pong was measured; `kiviat run pingpong`")
+        raise InputError(
+            f"{', '.join(request.runs)}: no ping-pong was measured; measure one with `kiviat run pingpong`"
+        )
     structure = replace(structure, left_out=tuple(left_out))
     if structure.link_source and structure.link and "network" in points:
         refuse_off_link(points["network"], structure.link, structure.bucket)
@@ -97,7 +101,7 @@ def _drafted(text: str, path: Path) -> Machine:
             write_whole(text, draft, "machine file")
             return load_machine(draft)
         except InputError as error:
-            raise InputError(str(error).replace(str(draft), f"what would be {path}")) from None
+            raise InputError(str(error).replace(str(draft), f"{path} (not written)")) from None
 
 
 def _structure(runs: Sequence[Run], request: ModelFitRequest) -> Structure:

@@ -66,7 +66,9 @@ def execute(request: PlaceRequest) -> int:
 
 def _refuse(request: PlaceRequest) -> None:
     if request.program and not request.verify:
-        raise InputError(f"-- {request.program[0]}: a program is for --verify; give it, or no program")
+        raise InputError(
+            f"-- {request.program[0]}: only --verify runs a program; add --verify, or leave the program out"
+        )
     if request.verify and not request.program:
         raise InputError("--verify needs the program: --verify -- mpirun -n 16 ./program")
     if request.verify and not request.on:
@@ -74,7 +76,7 @@ def _refuse(request: PlaceRequest) -> None:
             "--verify needs nodes to run on: --on emulated:4x4, --on slurm within a job, or --on native"
         )
     if request.emit and request.emit not in placements():
-        raise InputError(f"--emit {request.emit} is no launcher known here; give {', '.join(placements())}")
+        raise InputError(f"--emit {request.emit} is not a known launcher; give {', '.join(placements())}")
     if request.emit and not request.output:
         raise InputError(f"--emit {request.emit} writes a file; name it: -o FILE")
 
@@ -100,7 +102,7 @@ def _with_local_sockets(target: Target, request: PlaceRequest) -> Target:
     if len(here.cores) < slots:
         raise InputError(
             f"--bind {request.bind}: the sockets of the nodes are not known, and this machine has "
-            f"{len(here.cores)} cores, not {slots}; say them: --nodes NODESxSOCKETSxSLOTS"
+            f"{len(here.cores)} cores, not {slots}; give them: --nodes NODESxSOCKETSxSLOTS"
         )
     nodes = tuple(replace(node, sockets=here.sockets) for node in target.topology.nodes)
     return replace(target, topology=Topology(nodes))

@@ -24,7 +24,9 @@ def execute(request: ProfileRequest) -> int:
     found = linked(words, sure=request.mpi is not None)
     toolchain = toolchain_for(found, request.mpi)
     if request.mpi_traffic and not toolchain.vendor.monitoring:
-        raise InputError(f"--mpi-traffic: {toolchain.name} does not count what it sends; leave it out")
+        raise InputError(
+            f"--mpi-traffic: {toolchain.name} cannot count its messages; leave --mpi-traffic out"
+        )
     substrate, starting = started(request.where, words, toolchain)
     library = TOOL.library(toolchain, dry=request.dry_run)
     recorder = recorder_of(toolchain, dry=request.dry_run) if request.wait_states else None
@@ -65,5 +67,6 @@ def _refuse_what_is_simulated(request: ProfileRequest) -> None:
     for option, value in given.items():
         if value is not None:
             raise InputError(
-                f"{option} is for simulated machines (--on simulated:MACHINE); the command after -- says it"
+                f"{option} is for simulated machines (--on simulated:MACHINE); elsewhere the command after "
+                "-- determines it"
             )

@@ -43,7 +43,9 @@ def execute(request: WhatIfRequest) -> int:
         raise InputError("what-if needs a change: --set nic.bandwidth=2x, for example")
     changed = _changed(base, request.set)
     if request.replay and request.benchmarks:
-        raise InputError(f"benchmarks ({request.benchmarks[0]}, …) and --replay; give one of both")
+        raise InputError(
+            f"benchmarks ({request.benchmarks[0]}, …) and --replay exclude each other; give one of them"
+        )
     if request.replay:
         records, apart = _replayed(request, read_trace(Path(request.replay)), base, changed)
     else:
@@ -129,7 +131,7 @@ def _ranks(request: WhatIfRequest) -> tuple[int, Where]:
     if ranks is None:
         raise InputError("what-if needs a number of ranks: -n 8, or -n 8x2")
     if not ranks.isdecimal() or int(ranks) < 1:
-        raise InputError(f"-n {ranks!r}: give a number of ranks, or nodes x ranks on each: 8x2")
+        raise InputError(f"-n {ranks!r}: give a number of ranks, or NODESxRANKS such as 8x2")
     return int(ranks), where
 
 

@@ -19,7 +19,9 @@ def refuse_benchmarks(request: RunRequest, instead: str) -> None:
     """Raise InputError for options of benchmarks; `instead` names what is run, such as "--replay"."""
     what = request.what
     if what.benchmarks:
-        raise InputError(f"benchmarks ({what.benchmarks[0]}, …) and {instead}; give one of both")
+        raise InputError(
+            f"benchmarks ({what.benchmarks[0]}, …) and {instead} exclude each other; give one of them"
+        )
     given = {name: getattr(what, name) for name in _OF_BENCHMARKS}
     others = {
         "resume": request.resume,
@@ -36,7 +38,7 @@ def refuse_options_of_programs(compute: float | None, speed: float | None) -> No
     """Raise InputError for options that benchmarks do not have."""
     if compute is not None:
         raise InputError(
-            "--compute is for programs after --: how long a benchmark computes the machine's model says"
+            "--compute is for programs after --; the machine model determines the compute time of benchmarks"
         )
     if speed is not None:
         raise InputError("--speed is for --replay; leave it out with benchmarks")

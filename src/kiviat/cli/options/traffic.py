@@ -46,8 +46,7 @@ def _of_profile(profile: Profile) -> Program:
     """Return the messages that the MPI itself counted, else collectives by their participants."""
     if missing := profile.ranks - int(profile.seen.sum()):
         raise InputError(
-            f"{profile.path} lacks {missing} of {profile.ranks} ranks, which left nothing; "
-            "profile the program again"
+            f"{profile.path} lacks the data of {missing} of {profile.ranks} ranks; profile the program again"
         )
     nodes = tuple(int(node) for node in profile.node)
     if profile.crossed is not None:
@@ -69,7 +68,8 @@ def _of_run(path: Path, case: str | None) -> Program:
     cases = [name for name, tables in found.items() if len(tables) == len(_TABLES)]
     if not cases:
         raise InputError(
-            f"{path} has no case that counted who sends to whom; give a profile (`kiviat profile`), or a run "
+            f"{path} has no case with a matrix of messages between ranks; give a profile (`kiviat "
+            "profile`), or a run "
             "of NAS programs on a simulated machine"
         )
     if case is None and len(cases) > 1:

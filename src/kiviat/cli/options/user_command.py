@@ -21,8 +21,8 @@ def started(where: Where, words: Sequence[str], toolchain: Toolchain) -> tuple[S
     substrate = substrate_of(where.on)
     if substrate.machine:
         raise InputError(
-            f"--on {where.on}: programs compiled for a real MPI do not run there; "
-            "`kiviat trace` them here, and replay that"
+            f"--on {where.on}: programs compiled for a real MPI do not run there; record the program with "
+            "`kiviat trace`, and replay the trace there"
         )
     starting = on(substrate, toolchain, words, options)
     starting(Path())  # refuses impossible placements before anything is created

@@ -44,7 +44,9 @@ def execute(request: ModelPredictRequest) -> int:
     machine = find_machine(request.machine)
     run, rows, _ = load(find_run(request.run))
     if run.clock != "wall":
-        raise InputError(f"run {run.id} was not measured here (its clock is {run.clock}); name one that was")
+        raise InputError(
+            f"run {run.id} was not measured here (its clock is {run.clock}); name a measured run"
+        )
     found = predict(machine, run, summarise(rows))
     if not found:
         raise InputError(f"run {run.id} has no results to compare with")

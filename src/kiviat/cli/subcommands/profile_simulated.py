@@ -36,7 +36,9 @@ def execute(request: ProfileRequest) -> int:
     if request.counters:
         raise InputError("--counters: simulated processors have no hardware counters; leave it out")
     if request.program and request.what.benchmarks:
-        raise InputError(f"{request.what.benchmarks[0]} and a program after --; give one of both")
+        raise InputError(
+            f"{request.what.benchmarks[0]} and a program after -- exclude each other; give one of them"
+        )
     if not (request.program or request.what.benchmarks):
         raise InputError(
             "there is nothing to profile; give a benchmark, or a program that `kiviat cc` built: -- ./program"
@@ -74,8 +76,8 @@ def _of_program(request: ProfileRequest, toolchain: Toolchain, options: Launcher
     if launcher_place(request.program) is not None:
         raise InputError(
             f"--on {request.where.on}: programs compiled for a real MPI do not run there; compile with "
-            "`kiviat cc` and leave the launcher out (-n says how many ranks), or "
-            "`kiviat trace` them here, and replay that"
+            "`kiviat cc` and leave the launcher out (-n gives the number of ranks), or record the program "
+            "with `kiviat trace`, and replay the trace there"
         )
     path = built_program(request.program)
     what = request.what

@@ -104,9 +104,10 @@ class Job:
         again = f"`{self._resume}` submits the rest"
         if ending == "cancelled":
             raise InputError(f"{title} job {self._job} was cancelled; {kept}, {again}")
-        if ending is None and not _confirmed(f"{title} does not tell how job {self._job} ended"):
+        if ending is None and not _confirmed(f"{title} does not report how job {self._job} ended"):
             raise InputError(
-                f"{title} does not tell how job {self._job} ended, perhaps it was cancelled; {kept}, {again}"
+                f"{title} does not report how job {self._job} ended; it may have been cancelled; {kept}, "
+                f"{again}"
             )
         if barren >= _MOST_BARREN:
             raise InputError(
@@ -159,7 +160,9 @@ class Job:
             return self._scheduler.state_of(self._job or ""), 0
         except InputError as error:
             if silent + 1 >= _MOST_SILENT:
-                raise InputError(f"{error}; job {self._job} may still run: look for it yourself") from None
+                raise InputError(
+                    f"{error}; job {self._job} may still be running; check with the scheduler"
+                ) from None
             return None, silent + 1
 
     def _cancel(self) -> None:

@@ -36,7 +36,7 @@ def execute(request: RunProgramRequest) -> int:
     substrate = substrate_of(where.on)
     if substrate.machine is None:
         raise InputError(
-            f"-- {request.program[0]}: kiviat runs programs of yours on simulated machines only; "
+            f"-- {request.program[0]}: users' programs run on simulated machines only; "
             "give --on simulated:MACHINE"
         )
     substrate = Simulated(substrate.machine, REPLAYER)  # takes seconds to build; kiviat-bench is not needed
@@ -86,7 +86,9 @@ def built_program(words: Sequence[str]) -> Path:
         raise InputError(f"{words[0]} was not built for simulation; compile it with `kiviat cc`")
     for word in (str(path), *words[1:]):
         if any(character.isspace() for character in word):
-            raise InputError(f"{word!r} contains blanks, on which smpirun stumbles; give a word without")
+            raise InputError(
+                f"{word!r} contains blanks, which smpirun cannot handle; give a word without blanks"
+            )
     return path
 
 
@@ -97,7 +99,7 @@ def factor_of(compute: float | None) -> float:
     """
     factor = 0.0 if compute is None else compute
     if not 0 <= factor < math.inf:
-        raise InputError(f"--compute is {factor:g}; give 0 or a factor above it")
+        raise InputError(f"--compute is {factor:g}; give a factor of at least 0")
     return factor
 
 
@@ -106,7 +108,7 @@ def ranks_of(text: str | None) -> int | None:
     if text is None:
         return None
     if not text.isdigit() or int(text) < 1:
-        raise InputError(f"-n is {text!r}; a program of yours runs on one number of ranks, such as 8")
+        raise InputError(f"-n is {text!r}; give one number of ranks, such as 8")
     return int(text)
 
 

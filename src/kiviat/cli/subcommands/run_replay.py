@@ -69,7 +69,7 @@ def placed(trace: Trace, ranks: str | None, where: Where) -> Where:
     if ranks is not None and ranks != str(trace.ranks):
         raise InputError(
             f"-n {ranks}: {trace.path} has {counted(trace.ranks, 'rank')}; leave -n out, or give "
-            "nodes x ranks on each that make as many"
+            "NODESxRANKS with this product"
         )
     return where
 

@@ -42,7 +42,7 @@ def where_it_began(path: Path, given: Where) -> Where:
             raise InputError(f"{path} began with {option}, and {_UNTRUSTED}: add {option} if you trust it")
         if asked not in (None, began):
             so = f"without --{name}" if began is None else f"with {option}"
-            raise InputError(f"--resume goes on as the run began, {so}; leave --{name} {_shown(asked)} out")
+            raise InputError(f"--resume continues as the run began, {so}; leave --{name} {_shown(asked)} out")
     return replace(given, **recorded)
 
 
@@ -77,7 +77,9 @@ def _refuse_links(path: Path) -> None:
     """
     for part in path.iterdir():
         if part.is_symlink():
-            raise InputError(f"{part} is a link, and a run goes on in its own folder only; remove it")
+            raise InputError(
+                f"{part} is a symbolic link, but a resumed run writes in its own folder only; remove the link"
+            )
 
 
 def _shown(value: Any) -> str:
@@ -109,8 +111,8 @@ def mpi_of(path: Path, mpi: str | None, lammps: Callable[[], Lammps | None]) -> 
         found = find_toolchain(mpi)
         if found.name != name:
             raise InputError(
-                f"--resume goes on with the MPI of the run, {_shown(name)}, and --mpi {mpi} is {found.name}; "
-                "leave it out"
+                f"--resume uses the MPI of the run, {_shown(name)}, but --mpi {mpi} is {found.name}; leave "
+                "--mpi out"
             )
         return str(found.mpicxx)
     for found in _found_here(name, lammps):
@@ -132,7 +134,7 @@ def _toolchain_of(path: Path) -> tuple[str, str] | None:
         if wrapper:
             raise InputError(
                 f"{path / RUN_FILE}: launches[{index}].toolchain has no name and path of an MPI; "
-                "it is damaged or not ours"
+                "it is damaged or kiviat did not write it"
             )
     return None
 

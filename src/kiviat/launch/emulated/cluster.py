@@ -72,10 +72,13 @@ class Cluster:
                 "`kiviat cluster up` makes one"
             )
         if not known[name].marker.is_here():
-            raise InputError(f"emulated cluster {name!r} is one of {known[name].marker.host}; use it there")
+            raise InputError(
+                f"emulated cluster {name!r} was created on host {known[name].marker.host}; use it there"
+            )
         if not removal.is_up(known[name]):
             raise InputError(
-                f"emulated cluster {name!r} is not whole; `kiviat cluster down {name}`, then up again"
+                f"emulated cluster {name!r} is incomplete; remove it with `kiviat cluster down {name}`, "
+                "then create it again"
             )
         return cls(known[name])
 
@@ -179,8 +182,8 @@ class Cluster:
             said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
             reason = said[0].rstrip(".") if said else f"exit code {done.returncode}"
             raise InputError(
-                f"cannot {what} emulated cluster {self.spec.label!r}: {reason}; it takes the kernel's "
-                "namespaces, veth, bridge and htb, and in a container the right to mount"
+                f"cannot {what} emulated cluster {self.spec.label!r}: {reason}; emulation needs the "
+                "kernel's namespaces, veth, bridge and htb, and in a container the right to mount"
             )
         return done.stdout
 

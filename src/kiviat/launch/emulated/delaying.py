@@ -73,7 +73,8 @@ def calibrate(folder: Path, spec: Spec, one_way_s: Callable[[int], float]) -> No
         if waited_s <= 0:
             raise InputError(
                 f"emulated cluster {spec.label!r}: without netem, which this kernel lacks, a frame takes "
-                f"{(spec.delay_s - waited_s) * 1e6:.0f} us already; take a longer delay, or leave delay out"
+                f"{(spec.delay_s - waited_s) * 1e6:.0f} us to be forwarded; give a longer delay, or leave "
+                "delay out"
             )
         _wait(folder, number, waited_s)
 

@@ -91,8 +91,8 @@ def claim(name: str, spec: Spec, marker: Marker) -> ClusterJournal:
     journal = ClusterJournal(name, spec, marker, False, boot())
     if shlex.quote(str(journal.folder)) != str(journal.folder):
         raise InputError(
-            f"clusters cannot be kept in {_clusters_folder()}: launchers split its name into words; "
-            "set XDG_STATE_HOME to a folder without blanks"
+            f"clusters cannot be kept in {_clusters_folder()}: launchers would split or expand its name; "
+            "set XDG_STATE_HOME to a folder of letters, digits and -"
         )
     for _ in range(100):
         try:

@@ -36,9 +36,7 @@ def launching(
     """
     known = {name: vendor for name, vendor in vendors().items() if vendor.needed(["emulated"], version)}
     if family not in known:
-        raise InputError(
-            f"emulated clusters do not know the launcher of {family}; take {' or '.join(reversed(known))}"
-        )
+        raise InputError(f"emulated clusters do not support {family}; use {' or '.join(reversed(known))}")
     holding: dict[LaunchCondition, bool] = {
         "emulated": True,
         "preloaded": preload is not None,

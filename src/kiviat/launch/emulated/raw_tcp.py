@@ -97,5 +97,7 @@ def _start(cluster: Nodes, node: str, role: str, *words: object) -> subprocess.P
 def _line(process: subprocess.Popen[str]) -> list[str]:
     line = process.stdout.readline() if process.stdout else ""
     if not line:
-        raise InputError("a plain TCP stream between emulated nodes failed; take the cluster down")
+        raise InputError(
+            "a plain TCP stream between emulated nodes failed; take the cluster down and create it again"
+        )
     return line.split()

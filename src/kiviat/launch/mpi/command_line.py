@@ -34,7 +34,9 @@ def taken_apart(words: Sequence[str]) -> LauncherCommand:
     while at < len(words) and words[at].startswith("-"):
         name, _, value = words[at].partition("=")
         if name in known.placing:
-            raise InputError(f"{words[at]} in `{said}` places ranks, which is done for it here; leave it out")
+            raise InputError(
+                f"{words[at]} in `{said}` places ranks, but kiviat places them here; leave it out"
+            )
         if name in known.ranks:
             value = value or (words[at + 1] if at + 1 < len(words) else "")
             if not value.isdecimal():
@@ -76,7 +78,7 @@ def variables_of(options: Sequence[str], launcher: str) -> dict[str, str]:
             found[known.variables[name] + variable] = next(words, "")
         elif name not in known.inheriting:
             raise InputError(
-                f"{name} is an option of mpiexec's, and {launcher} starts the ranks here; leave it out"
+                f"{name} is an option of mpiexec, but {launcher} starts the ranks here; leave it out"
             )
     return found
 
@@ -87,5 +89,5 @@ def toolchain_of(launcher: str, mpi: str | None) -> Toolchain:
         return find_toolchain(mpi)
     family = launcher_family(launcher)
     if family is None:
-        raise InputError(f"{launcher} is not the launcher of an MPI that we know; name the MPI by --mpi")
+        raise InputError(f"{launcher} is not the launcher of a known MPI; name the MPI with --mpi")
     return find_toolchain(family)

@@ -130,9 +130,7 @@ def _of_wrapper(wrapper: Path, chosen: str, asked: Vendor | None = None) -> Tool
                 embedded=_from_wheel(wrapper),
             )
     known = ", ".join(vendor.title for vendor in vendors().values())
-    raise InputError(
-        f"{wrapper} ({chosen}) is not the C++ wrapper of an MPI that we know ({known}); see --mpi"
-    )
+    raise InputError(f"{wrapper} ({chosen}) is not the C++ wrapper of a known MPI ({known}); see --mpi")
 
 
 def _version(wrapper: Path, vendor: Vendor) -> str | None:

