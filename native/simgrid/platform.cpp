@@ -7,7 +7,8 @@
 //     switch DIVISOR                                vertices: all nodes, then all switches
 //     arc FROM TO LINK LATENCY_S                    LINK: -1 if its rate is unlimited
 //     core NODE SOCKET NUMBER FLOPS_PER_S SELF NEAR_OUT NEAR_IN FAR_OUT FAR_IN       lists of links
-//     segment LEVEL FROM_BYTES LATENCY_S BYTES_PER_S SEND_S SEND_S_PER_B RECEIVE_S RECEIVE_S_PER_B AFTER_S
+//     segment LEVEL FROM_BYTES LATENCY_S BYTES_PER_S SEND_S SEND_S_PER_B RECEIVE_S RECEIVE_S_PER_B AFTER_S CROSSING_S
+//             CROSSING_S_PER_B                      one line
 //     in_flight LEVEL BYTES
 //     bucket OUT_BYTES IN_BYTES PACKET_BYTES BYTES_PER_S      token buckets of every node, outgoing and incoming
 //     node_aware                                    use node-aware collectives (simgrid/smpi_overrides/node_aware.hpp)
@@ -23,7 +24,13 @@
 // flight, like a processor with a limited number of outstanding loads from remote memory, 1 / rate grows by the round
 // trip over the arcs divided by that number of bytes.
 //
-// After sending a message, a rank is busy for the segment's after_s, which delays only its own next message.
+// After sending a message, a rank is busy for the segment's after_s, which delays what it does next: sending,
+// receiving, computing.
+//
+// Messages that cross take longer: a rank that has sent a message of n bytes receives what was sent before this message
+// arrived no sooner than crossing_s + n * crossing_s_per_b after its arrival on an idle machine. With two such messages
+// it waits twice as long, and so on, unless the first has arrived when it sends the second. What is sent later may be
+// an answer and does not wait, so neither ping-pong nor a stream in one direction changes.
 //
 // If nodes have token buckets (simgrid/bucket.hpp), bytes that pass both buckets without waiting load no link.
 //
@@ -69,7 +76,8 @@ using simgrid::kernel::resource::StandardLinkImpl;
 using Links = std::vector<StandardLinkImpl*>;
 
 struct Segment {
-  double from_bytes, latency_s, rate, send_s, send_s_per_byte, receive_s, receive_s_per_byte, after_s;
+  double from_bytes, latency_s, rate, send_s, send_s_per_byte, receive_s, receive_s_per_byte, after_s, crossing_s,
+      crossing_s_per_byte;
 };
 
 struct Level {
@@ -160,7 +168,11 @@ class Machine : public routing::NetZoneImpl {
     // added to the latency.
     const double slower_s = std::max(0.0, bytes * (1 / segment.rate - 1 / level.best_rate + 1 / rate - 1 / flow));
     double seconds = segment.latency_s + arcs_s + slower_s - envelope_bytes / flow;
-    if (bytes >= rendezvous_bytes_) seconds += receive_s(segment, bytes) + unpaid_send_s(segment, bytes, from, to);
+    if (bytes >= rendezvous_bytes_) {
+      seconds += receive_s(segment, bytes) + unpaid_send_s(segment, bytes, from, to);
+      const double waits_s = std::max(busy_for_s(to), crossing_for_s(to, s4u::Engine::get_clock()));
+      if (waits_s > 0) seconds = std::max(seconds, waits_s + receive_s(segment, bytes) - wire_bytes / flow);
+    }
     if (number == 2 && nodes_[source.node].out) {
       const double passed = pass_at_once(nodes_[source.node], nodes_[target.node], bytes);
       seconds +=
@@ -194,18 +206,33 @@ class Machine : public routing::NetZoneImpl {
     const Segment& segment = segment_of(bytes, from, to);
     const double seconds = send_s(segment, bytes), busy_s = busy_for_s(from);
     if (seconds > 0 && bytes >= rendezvous_bytes_) ++paid_[{from, to, bytes}];
-    if (segment.after_s > 0) busy_until_s_[from] = s4u::Engine::get_clock() + busy_s + seconds + segment.after_s;
+    const double now_s = s4u::Engine::get_clock(), sent_s = now_s + busy_s + seconds;
+    kiviat::Sent& sent = *from->get_data<kiviat::Sent>();
+    if (segment.after_s > 0) sent.busy_until_s = sent_s + segment.after_s;
+    if (const double crossing_s = segment.crossing_s + bytes * segment.crossing_s_per_byte; crossing_s > 0) {
+      const double way = way_s(segment, bytes, from, to);
+      const bool arrived = now_s > sent.arrives_s;
+      const double begins_s = arrived ? sent_s : std::max(sent_s, sent.crosses_until_s + seconds);
+      sent.arrives_s = sent_s + way;
+      sent.crosses_until_s = begins_s + way + crossing_s;
+    }
     return busy_s + seconds;
   }
   // If the sender has already ended, SMPI passes no host for it; the message then counts as one over the network.
   double receive_s(double bytes, const s4u::Host* from, const s4u::Host* to) const {
-    return busy_for_s(to) + receive_s(from ? segment_of(bytes, from, to) : levels_[2].segment(bytes), bytes);
+    if (!from) return busy_for_s(to) + receive_s(levels_[2].segment(bytes), bytes);
+    const Segment& segment = segment_of(bytes, from, to);
+    double waits_s = busy_for_s(to);
+    if (const double now_s = s4u::Engine::get_clock(); to->get_data<kiviat::Sent>()->crosses_until_s > now_s)
+      waits_s = std::max(waits_s, crossing_for_s(to, now_s - way_s(segment, bytes, from, to)));
+    return waits_s + receive_s(segment, bytes);
   }
 
  private:
   static constexpr double unit_rate = 1e9;      // half of the value of network/TCP-gamma
   static constexpr double envelope_bytes = 16;  // bytes that SMPI adds to every message
   static constexpr double least_bytes = 1e-2;   // a flow of 0 bytes would never end
+  static constexpr double rounding_s = 1e-12;
 
   const Core& core(const s4u::Host* host) const { return cores_[host->get_netpoint()->id()]; }
   static int level_of(const Core& a, const Core& b) { return a.node != b.node ? 2 : a.socket != b.socket ? 1 : 0; }
@@ -231,9 +258,22 @@ class Machine : public routing::NetZoneImpl {
     for (kiviat::UnderWay* of : ends) of->begin(s4u::Engine::get_clock());
   }
   // Returns for how many seconds a rank is still busy with its last message.
-  double busy_for_s(const s4u::Host* core) const {
-    const auto found = busy_until_s_.find(core);
-    return found == busy_until_s_.end() ? 0 : std::max(0.0, found->second - s4u::Engine::get_clock());
+  static double busy_for_s(const s4u::Host* core) {
+    return std::max(0.0, core->get_data<kiviat::Sent>()->busy_until_s - s4u::Engine::get_clock());
+  }
+  // Returns for how many seconds a rank still waits with a message that began its way at `begun_s`. An answer ends the
+  // crossing.
+  static double crossing_for_s(const s4u::Host* core, double begun_s) {
+    kiviat::Sent& sent = *core->get_data<kiviat::Sent>();
+    const double now_s = s4u::Engine::get_clock();
+    if (begun_s >= sent.arrives_s - rounding_s) sent.crosses_until_s = std::min(sent.crosses_until_s, now_s);
+    return std::max(0.0, sent.crosses_until_s - now_s);
+  }
+  // Returns the seconds between the end of sending and the beginning of receiving on an idle machine.
+  double way_s(const Segment& segment, double bytes, const s4u::Host* from, const s4u::Host* to) const {
+    const Core &source = core(from), &target = core(to);
+    const double arcs_s = source.node == target.node ? 0 : walk(source.node, target.node, [](const Arc&) {});
+    return segment.latency_s + arcs_s + bytes / segment.rate;
   }
   static double send_s(const Segment& segment, double bytes) {
     return segment.send_s + bytes * segment.send_s_per_byte;
@@ -368,7 +408,7 @@ class Machine : public routing::NetZoneImpl {
         int level;
         Segment s;
         words >> level >> s.from_bytes >> s.latency_s >> s.rate >> s.send_s >> s.send_s_per_byte >> s.receive_s >>
-            s.receive_s_per_byte >> s.after_s;
+            s.receive_s_per_byte >> s.after_s >> s.crossing_s >> s.crossing_s_per_byte;
         levels_.at(level).segments.push_back(s);
         levels_[level].best_rate = std::max(levels_[level].best_rate, s.rate);
       } else if (kind == "in_flight") {
@@ -397,7 +437,6 @@ class Machine : public routing::NetZoneImpl {
   const double rendezvous_bytes_ = simgrid::config::get_value<int>("smpi/send-is-detached-thresh");
   std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, long>
       paid_;  // number of rendezvous messages whose send time is charged and that do not flow yet
-  std::map<const s4u::Host*, double> busy_until_s_;  // until when a rank is busy after sending, see after_s
   // Messages of one size from one core to another: number started, number received, and those in flight, numbered,
   // with their flows.
   struct Sequence {

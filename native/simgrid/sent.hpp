@@ -32,6 +32,10 @@ struct Sent {
   bool counted = false;
   std::unordered_map<const simgrid::s4u::Host*, Total> to;
   UnderWay network, node;  // of messages from or to this core: between nodes, and within its node
+
+  // Of what the core has sent, counted or not: the end of its work for it, the arrival of the last message on an idle
+  // machine, and the end of the delay of messages that cross it (platform.cpp).
+  double busy_until_s = 0, arrives_s = 0, crosses_until_s = 0;
 };
 
 }  // namespace kiviat

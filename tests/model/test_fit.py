@@ -71,6 +71,22 @@ def test_pingpings_say_how_long_a_rank_is_busy_when_a_message_has_left() -> None
     assert with_exchange(fitted, [], link).lines[0].exchange_s == 0
 
 
+def test_both_ways_at_once_say_how_much_longer_messages_take_that_cross(tmp_path: Path) -> None:
+    points = [(size, (1e-6 if size <= 4096 else 3e-6) + size / 5e9) for size in SIZES]
+    both = [
+        (size, time + (0.4e-6 + 0.1e-9 * size if size <= 4096 else 0.05e-9 * size)) for size, time in points
+    ]
+    fitted = with_exchange(fit_level(curve(points)), curve(both, benchmark="sendrecv"))
+    first, second = written(tmp_path, KNOWN, node=fitted).segments["node"]
+    for segment, crossing_s, s_per_byte in ((first, 0.4e-6, 0.1e-9), (second, 0.0, 0.05e-9)):
+        assert segment.crossing and segment.crossing_per_byte and segment.after is None
+        assert segment.crossing.value == pytest.approx(crossing_s, rel=0.01, abs=1e-9)
+        assert segment.crossing_per_byte.value == pytest.approx(s_per_byte, rel=0.01)
+    no_longer = [(size, 1.04 * time) for size, time in points]
+    fitted = with_exchange(fit_level(curve(points)), curve(no_longer, benchmark="sendrecv"))
+    assert written(tmp_path, KNOWN, node=fitted).segments["node"][0].crossing is None
+
+
 def test_nothing_is_quicker_than_the_link() -> None:
     """Short messages of an emulated cluster pass an idle link at once; longer ones get its rate."""
     link = 12e6

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.machine.modelled.machine import load_machine
-from tests.simulated.conftest import NATIVE, Place, Simulation, number
+from tests.simulated.conftest import NATIVE, SMALL, Place, Simulation, number
 
 MACHINES = NATIVE.parent / "machines"
 
@@ -73,6 +74,18 @@ def test_flows_that_begin_together_take_their_share_of_one_that_was_there(
 def test_opposite_directions_do_not_disturb_each_other(small: Simulation, flows: Path) -> None:
     alone, both = seconds(small, flows, APART, f"send 0 1 {MANY}", f"send 0 1 {MANY} send 1 0 {MANY}")
     assert both[0] == pytest.approx(alone[0], rel=1e-9)
+
+
+def test_a_rank_that_is_busy_with_a_message_computes_later(small: Simulation, flows: Path) -> None:
+    """Its processor time is missing, even if the message has left."""
+    network = tomllib.loads(SMALL.read_text())["mpi"]["network"]
+    for segment in network:
+        segment["after"] = number("6 us")
+    busy = small.with_machine({"mpi": {"network": network}})
+    rounds = ("wait 0 0.001", "send 0 1 1000 compute 0 1000")
+    _, (free_s, *_) = seconds(small, flows, APART, *rounds)
+    _, (busy_s, *_) = seconds(busy, flows, APART, *rounds)
+    assert busy_s - free_s == pytest.approx(6e-6, rel=1e-6)
 
 
 def test_a_half_duplex_host_bus_carries_one_direction_at_a_time(small: Simulation, flows: Path) -> None:

@@ -19,7 +19,7 @@ def said(simulation: Simulation, level: str, size: int) -> float:
     """send(n) + latency + hops + n / rate + receive(n), as the file has them."""
     segments = [segment_numbers(segment) for segment in simulation.machine.segments[level]]
     segment = [one for one in segments if one[0] <= size][-1]
-    _, latency_s, rate, send_s, send_s_per_b, receive_s, receive_s_per_b, _ = segment
+    _, latency_s, rate, send_s, send_s_per_b, receive_s, receive_s_per_b, *_ = segment
     hop_s = simulation.machine.numbers["topology.hop"].value if level == "network" else 0.0
     return send_s + receive_s + latency_s + hop_s + size * (1 / rate + send_s_per_b + receive_s_per_b)
 
@@ -60,6 +60,62 @@ def test_a_rank_that_has_sent_is_busy_for_a_while(small: Simulation) -> None:
     assert exchange_s == pytest.approx(send_s + after_s + receive_s + 8 * per_byte_s, rel=EXACT)
     one, two = (busy.times(places, [f"uniband window={window} bytes=8 mode=once"])[0] for window in (1, 2))
     assert 2 * two - one > after_s
+
+
+CROSSING_S, CROSSING_S_PER_B = 30e-6, 5e-9
+
+
+@pytest.fixture
+def crossing(small: Simulation) -> Simulation:
+    """Both ways at once take more than twice as long as one way."""
+    network = tomllib.loads(SMALL.read_text())["mpi"]["network"]
+    for segment in network:
+        segment["crossing"] = number(f"{CROSSING_S * 1e6} us")
+        segment["crossing_per_byte"] = number(f"{CROSSING_S_PER_B * 1e9} ns/B")
+    return small.with_machine({"mpi": {"network": network}})
+
+
+def test_messages_that_cross_take_longer(small: Simulation, crossing: Simulation) -> None:
+    """Whether they are short, or wait for their receiver; two each way take twice as long as one."""
+    places, sizes = PAIRS["network"], (0, 8, 1000, 4096, 65536)
+    both = [
+        time + CROSSING_S + size * CROSSING_S_PER_B
+        for size, time in zip(sizes, pingpongs(small, places, sizes), strict=True)
+    ]
+    for name in ("sendrecv", "pingping"):
+        times = crossing.times(places, [f"{name} bytes={size} mode=once" for size in sizes])
+        assert times == pytest.approx(both, rel=EXACT), name
+    exchanges = crossing.times(places, [f"exchange bytes={size} mode=once" for size in sizes[:3]])
+    assert exchanges == pytest.approx([2 * time for time in both[:3]], rel=EXACT)
+
+
+def test_messages_that_do_not_cross_take_no_longer(small: Simulation, crossing: Simulation) -> None:
+    """An answer was sent when the message had arrived. A stream goes one way; so does a broadcast."""
+    sizes = (0, 8, 4096, 65536)
+    lines = [f"pingpong bytes={size} mode=once" for size in sizes]
+    lines += [f"uniband window={window} bytes={size} mode=once" for size in sizes for window in (1, 8)]
+    assert crossing.times(PAIRS["network"], lines) == small.times(PAIRS["network"], lines)
+    places = [(node, 0) for node in range(4)]
+    lines = [f"bcast bytes={size} mode=once" for size in (8, 1000)]
+    assert crossing.times(places, lines) == small.times(places, lines)
+
+
+def test_a_long_message_waits_for_a_rank_that_is_still_busy(small: Simulation) -> None:
+    """Once, only short ones did."""
+    after_s, size = 400e-6, 65536
+    network = tomllib.loads(SMALL.read_text())["mpi"]["network"]
+    for segment in network:
+        segment["after"] = number(f"{after_s * 1e6} us")
+    busy = small.with_machine({"mpi": {"network": network}})
+    _, _, _, send_s, send_s_per_b, receive_s, receive_s_per_b, *_ = segment_numbers(
+        small.machine.segments["network"][1]
+    )
+    # The first case outlasts what the launch itself has sent.
+    lines = [f"pingpong bytes={1 << 22} mode=once", f"pingping bytes={size} mode=once"]
+    _, time = busy.times(PAIRS["network"], lines)
+    assert time == pytest.approx(
+        send_s + after_s + receive_s + size * (send_s_per_b + receive_s_per_b), rel=EXACT
+    )
 
 
 def test_the_protocol_switches_where_the_file_says(small: Simulation) -> None:

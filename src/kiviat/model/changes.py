@@ -18,7 +18,10 @@ from kiviat.record import InputError
 SOURCE = "what-if"
 _FACTOR = re.compile(r"(\d+(?:\.\d+)?)x")
 _PERCENT = re.compile(r"([+-]\d+(?:\.\d+)?)\s*%")
-_PARTS = ("latency", "bandwidth", "send", "send_per_byte", "receive", "receive_per_byte", "after")
+_PARTS = (
+    *("latency", "bandwidth", "send", "send_per_byte", "receive", "receive_per_byte"),
+    *("after", "crossing", "crossing_per_byte"),
+)
 _SHORT = {"nodes": "node.count", "topology": "topology.kind", "radix": "topology.radix"}
 _WORDS = {"memory.buses", "core.copy_duplex", "core.copy_reach", "nic.host_bus_duplex", "mpi.collectives"}
 _SWITCHES = {"mpi.node_aware"}

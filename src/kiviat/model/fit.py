@@ -28,18 +28,26 @@ _LEAST_POINTS = 3
 CLOSE, _HELPS = 0.1, 0.8
 # Ping-pings that spend more than this fraction of their time on the link say nothing about processors.
 _OF_LINK = 0.9
+# Both ways at once that take at most this fraction longer than one way are no slower.
+_NO_MORE = 0.05
 # Range of the eager limit; 64 KiB is assumed if the curve has no switch there.
 _LEAST_EAGER_BYTES, _MOST_EAGER_BYTES, _USUAL_EAGER_BYTES = 512, 1 << 20, 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Costs of messages from `from_bytes` on; `exchange_s` is the extra time if both ranks send at once."""
+    """Costs of messages from `from_bytes` on.
+
+    If both ranks send at once, they take `exchange_s` more, or `crossing_s` and `crossing_s_per_byte`: the
+    median over sizes, or a line through them.
+    """
 
     from_bytes: int
     latency_s: float
     bandwidth: float
     exchange_s: float = 0.0
+    crossing_s: float = 0.0
+    crossing_s_per_byte: float = 0.0
 
     def time(self, size_bytes: int) -> float:
         """Return the modelled time of a message in seconds."""
@@ -119,26 +127,53 @@ def fit_level(measured: Sequence[Summary], link: float | None = None, bucket: Bu
     return replace(fitted, median_error=float(np.median(errors)), max_error=max(errors))
 
 
-def with_exchange(fitted: Fitted, pingpings: Sequence[Summary], link: float | None = None) -> Fitted:
-    """Return `fitted` with the extra time of a ping-ping over a ping-pong.
+def with_exchange(fitted: Fitted, both_ways: Sequence[Summary], link: float | None = None) -> Fitted:
+    """Return `fitted` with the extra time of ping-pings, or of Sendrecv between two ranks, over ping-pongs.
 
-    A sender is still busy after its message has left; a ping-pong hides that, but in a ping-ping the other
-    rank's message has to wait. Sizes that spend most of a ping-ping on the link take the value of the longest
-    other size.
+    A sender is still busy after its message has left, or messages that cross disturb each other; a ping-pong
+    hides that. Sizes that spend most of the time on the link take the value of the longest other size. If
+    the extra time is no more than ping-pongs of a line vary (`_NO_MORE`), messages do not disturb each other.
     """
     alone = dict(fitted.points)
     longer = {
         size: max(0.0, point.median - alone[size])
-        for point in pingpings
+        for point in both_ways
         if (size := size_of(point)) in alone and (not link or size / link <= _OF_LINK * point.median)
     }
     lines, exchange_s = [], 0.0
     ends = [*(line.from_bytes for line in fitted.lines[1:]), None]
     for line, end in zip(fitted.lines, ends, strict=True):
-        here = [s for size, s in longer.items() if line.from_bytes <= size and (end is None or size < end)]
-        exchange_s = float(np.median(here)) if here else exchange_s
-        lines.append(replace(line, exchange_s=exchange_s))
+        here = [size for size in longer if line.from_bytes <= size and (end is None or size < end)]
+        exchange_s = float(np.median([longer[size] for size in here])) if here else exchange_s
+        crossing_s, crossing_s_per_byte = _crossing(here, longer, alone) if here else (0.0, 0.0)
+        lines.append(
+            replace(
+                line,
+                exchange_s=exchange_s,
+                crossing_s=crossing_s,
+                crossing_s_per_byte=crossing_s_per_byte,
+            )
+        )
     return replace(fitted, lines=tuple(lines))
+
+
+def _crossing(
+    sizes: Sequence[int], longer: Mapping[int, float], alone: Mapping[int, float]
+) -> tuple[float, float]:
+    """Return the line of extra times of least relative errors, in s and s/B, neither negative."""
+    if np.median([longer[size] / alone[size] for size in sizes]) <= _NO_MORE:
+        return 0.0, 0.0
+    x, y = np.asarray(sizes, dtype=np.float64), np.asarray([longer[size] for size in sizes])
+    weights = np.asarray([(longer[size] + alone[size]) ** -2 for size in sizes])
+    candidates = [(float(weights @ y / weights.sum()), 0.0)]
+    if (weights @ x**2) > 0:
+        candidates.append((0.0, float(weights @ (x * y) / (weights @ x**2))))
+    if len(set(sizes)) > 1:
+        mean_x, mean_y = (weights @ x) / weights.sum(), (weights @ y) / weights.sum()
+        slope = float((weights @ ((x - mean_x) * (y - mean_y))) / (weights @ (x - mean_x) ** 2))
+        candidates.append((float(mean_y - slope * mean_x), slope))
+    allowed = [(s, s_per_byte) for s, s_per_byte in candidates if min(s, s_per_byte) >= 0]
+    return min(allowed, key=lambda line: float(weights @ (line[0] + line[1] * x - y) ** 2))
 
 
 def _bridged(lines: Sequence[Line], sizes: Sequence[int], measured: Sequence[int], link: float) -> list[Line]:

@@ -16,6 +16,7 @@ from kiviat.record.units import format_value
 _PASSES = 4
 _HALVES = "an emulated link takes only processor time; half of it at each end"
 _AFTER = "a ping-ping took so much longer than a ping-pong"
+_CROSSING = "messages both ways at once took so much longer than a ping-pong"
 _COLLECTIVES = {"MPICH": "mpich", "Open MPI": "ompi", "MVAPICH2": "mvapich2", "Intel MPI": "impi"}
 
 
@@ -201,6 +202,10 @@ class _Text:
                 if line.exchange_s:
                     after_s = (wire_s or 0.0) + line.exchange_s
                     self.number("after", text_of(after_s, "s"), "run", "calibrated", _AFTER)
+            elif fitted and (line.crossing_s or line.crossing_s_per_byte):
+                self.number("crossing", text_of(line.crossing_s, "s"), "run", "calibrated", _CROSSING)
+                per_byte = text_of(line.crossing_s_per_byte, "s/B")
+                self.number("crossing_per_byte", per_byte, "run", "calibrated", _CROSSING)
 
 
 def _quoted(text: str) -> str:

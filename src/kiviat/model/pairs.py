@@ -21,6 +21,8 @@ def curves(run: Run, summaries: Sequence[Summary], benchmark: str = "pingpong") 
     for summary in summaries:
         if summary.benchmark != benchmark or summary.metric != "time" or summary.bytes is None:
             continue
+        if summary.ranks != 2:
+            continue
         distance = summary.axes.get("distance", 1)
         if min(summary.launch_medians) <= 0:
             continue

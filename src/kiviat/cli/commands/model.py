@@ -71,7 +71,8 @@ def execute(request: ModelFitRequest) -> int:
             believed = undisturbed(found, level)
             points[level] = believed.points
             left_out += [believed.left_out] if believed.left_out else []
-        for level, found in curves(run, summaries, "pingping").items():
+        both_ways = {**curves(run, summaries, "sendrecv"), **curves(run, summaries, "pingping")}
+        for level, found in both_ways.items():
             exchanges[level] = tuple(point for point in found if not is_disturbed(point))
     if not points:
         raise InputError(

@@ -56,6 +56,8 @@ _SEGMENT: Mapping[str, tuple[str, bool]] = {
     "receive": ("s", False),
     "receive_per_byte": ("s/B", False),
     "after": ("s", False),
+    "crossing": ("s", False),
+    "crossing_per_byte": ("s/B", False),
 }
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "memory.buses": ("socket", "node"),
@@ -103,6 +105,8 @@ class Segment:
     receive: Quantity | None
     receive_per_byte: Quantity | None
     after: Quantity | None
+    crossing: Quantity | None
+    crossing_per_byte: Quantity | None
 
 
 @dataclass(frozen=True)
@@ -192,8 +196,13 @@ class Machine:
         for level, segments in sorted(self.segments.items()):
             for segment in segments:
                 numbers = segment_numbers(segment)
-                facts.append(f"{level} {numbers if segment.after else numbers[:-1]!r}")
+                facts.append(f"{level} {numbers[: _hashed(segment)]!r}")
         return hashlib.sha256("\n".join(facts).encode()).hexdigest()
+
+
+def _hashed(segment: Segment) -> int:
+    """Return how many of `segment_numbers` the hash covers: earlier hashes did not cover the last three."""
+    return 10 if segment.crossing or segment.crossing_per_byte else 8 if segment.after else 7
 
 
 def about(machine: Machine) -> dict[str, Any]:
@@ -218,9 +227,9 @@ def about(machine: Machine) -> dict[str, Any]:
 
 
 def segment_numbers(segment: Segment) -> tuple[float, ...]:
-    """Return, in SI units: first size, latency, bandwidth, send, send/B, receive, receive/B, after."""
+    """Return the numbers of a segment in SI units, in the order of machine files; 0 for missing ones."""
     of_processors = (segment.send, segment.send_per_byte, segment.receive, segment.receive_per_byte)
-    optional = (*of_processors, segment.after)
+    optional = (*of_processors, segment.after, segment.crossing, segment.crossing_per_byte)
     fixed = (segment.start_bytes, segment.latency.value, segment.bandwidth.value)
     return (*fixed, *(0.0 if quantity is None else quantity.value for quantity in optional))
 
@@ -490,7 +499,7 @@ def _segment(row: Mapping[str, Any], where: str, sources: Mapping[str, str]) -> 
     assert start and latency and bandwidth
     if not bandwidth.value:
         raise InputError(f"bandwidth of {where} is 0; give more than 0")
-    optional = (read[key] for key in ("send", "send_per_byte", "receive", "receive_per_byte", "after"))
+    optional = (read[key] for key, (_, needed) in _SEGMENT.items() if not needed)
     return Segment(start.value, latency, bandwidth, *optional)
 
 
