@@ -10,6 +10,7 @@
 //     segment LEVEL FROM_BYTES LATENCY_S BYTES_PER_S SEND_S SEND_S_PER_B RECEIVE_S RECEIVE_S_PER_B AFTER_S CROSSING_S
 //             CROSSING_S_PER_B                      one line
 //     in_flight LEVEL BYTES
+//     cold CACHE_BYTES PASSES CORE_BYTES_PER_S NODE_BYTES_PER_S      of messages within a node
 //     bucket OUT_BYTES IN_BYTES PACKET_BYTES BYTES_PER_S      token buckets of every node, outgoing and incoming
 //     node_aware                                    use node-aware collectives (simgrid/smpi_overrides/node_aware.hpp)
 //
@@ -31,6 +32,10 @@
 // arrived no sooner than crossing_s + n * crossing_s_per_b after its arrival on an idle machine. With two such messages
 // it waits twice as long, and so on, unless the first has arrived when it sends the second. What is sent later may be
 // an answer and does not wait, so neither ping-pong nor a stream in one direction changes.
+//
+// Messages within a node that do not fit into its cache take longer: bytes beyond the rank's share of CACHE_BYTES cross
+// the memory buses PASSES times, at the rank's share of NODE_BYTES_PER_S, CORE_BYTES_PER_S at most. All ranks of the
+// node have equal shares, because programs of many ranks usually send at once.
 //
 // If nodes have token buckets (simgrid/bucket.hpp), bytes that pass both buckets without waiting load no link.
 //
@@ -95,7 +100,12 @@ struct Level {
 struct Node {
   std::string name, memory_bytes, cache_bytes;
   Links cross;
+  int cores = 0;  // with ranks
   std::optional<kiviat::sim::Bucket> out, in;
+};
+
+struct Cold {
+  double cache_bytes, passes, core_rate, node_rate;
 };
 
 struct Arc {
@@ -168,6 +178,7 @@ class Machine : public routing::NetZoneImpl {
     // added to the latency.
     const double slower_s = std::max(0.0, bytes * (1 / segment.rate - 1 / level.best_rate + 1 / rate - 1 / flow));
     double seconds = segment.latency_s + arcs_s + slower_s - envelope_bytes / flow;
+    if (number < 2) seconds += cold_s(source.node, bytes);
     if (bytes >= rendezvous_bytes_) {
       seconds += receive_s(segment, bytes) + unpaid_send_s(segment, bytes, from, to);
       const double waits_s = std::max(busy_for_s(to), crossing_for_s(to, s4u::Engine::get_clock()));
@@ -289,6 +300,13 @@ class Machine : public routing::NetZoneImpl {
     return 0;
   }
 
+  double cold_s(int node, double bytes) const {
+    if (!cold_) return 0;
+    const double ranks = nodes_[node].cores;
+    const double rate = std::min(cold_->core_rate, cold_->node_rate / ranks);
+    return std::max(0.0, bytes - cold_->cache_bytes / ranks) * cold_->passes / rate;
+  }
+
   // Returns the rate of a flow on idle links; it may cross a link several times.
   static double narrowest(const std::vector<s4u::Link*>& links) {
     double rate = INFINITY;
@@ -393,7 +411,8 @@ class Machine : public routing::NetZoneImpl {
         for (const StandardLinkImpl* one : core.self)
           core.memory_rate = std::min(core.memory_rate,
                                       rate_of_made.at(one) / static_cast<double>(std::ranges::count(core.self, one)));
-        const Node& node = nodes_.at(core.node);
+        Node& node = nodes_.at(core.node);
+        ++node.cores;
         s4u::Host* host = create_host(name, {speed});
         host->set_data(&sent_.emplace_back());
         host->set_property("node", node.name)
@@ -416,6 +435,10 @@ class Machine : public routing::NetZoneImpl {
         double bytes;
         words >> level >> bytes;
         levels_.at(level).in_flight_bytes = bytes;
+      } else if (kind == "cold") {
+        Cold cold;
+        words >> cold.cache_bytes >> cold.passes >> cold.core_rate >> cold.node_rate;
+        cold_ = cold;
       } else if (kind == "bucket") {
         double out, in, packet, rate;
         words >> out >> in >> packet >> rate;
@@ -450,6 +473,7 @@ class Machine : public routing::NetZoneImpl {
   std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, Sequence> alike_;
   std::unordered_map<const void*, Moving> under_way_;  // messages in flight, by address of the flow
   std::vector<Node> nodes_;
+  std::optional<Cold> cold_;
   std::vector<Vertex> vertices_;
   std::vector<Core> cores_;
   std::deque<kiviat::Sent> sent_;  // counters of each core, attached to its host; a deque keeps addresses valid

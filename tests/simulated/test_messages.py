@@ -118,6 +118,21 @@ def test_a_long_message_waits_for_a_rank_that_is_still_busy(small: Simulation) -
     )
 
 
+@pytest.mark.parametrize(("ranks", "rate"), [(2, 4e9), (4, 2.5e9)])
+def test_what_exceeds_a_ranks_share_of_the_cache_crosses_memory(
+    small: Simulation, ranks: int, rate: float
+) -> None:
+    """A core alone has 4 GB/s of memory, four ranks have 10 GB/s together; all else is in the cache."""
+    cache, passes = 65536, 2.5
+    cold = small.with_machine(
+        {"memory": {"message_cache": number(f"{cache} B"), "cold_passes": {**number(""), "value": passes}}}
+    )
+    sizes = (8, cache // ranks, 65536, 1 << 22)
+    places = [(0, 0), (0, 1), (0, 2), (0, 3)][:ranks]
+    wanted = [said(small, "socket", size) + max(0, size - cache / ranks) * passes / rate for size in sizes]
+    assert pingpongs(cold, places, sizes) == pytest.approx(wanted, rel=EXACT)
+
+
 def test_the_protocol_switches_where_the_file_says(small: Simulation) -> None:
     below, at = pingpongs(small, PAIRS["network"], (4095, 4096))
     assert at - below == pytest.approx(said(small, "network", 4096) - said(small, "network", 4095), rel=1e-3)

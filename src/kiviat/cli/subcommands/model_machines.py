@@ -41,6 +41,8 @@ _MEANINGS = {
     "core.copy_bandwidth": "a core that copies messages",
     "memory.bandwidth": "memory bus, all cores together",
     "memory.passes": "times a message in a node crosses the bus",
+    "memory.message_cache": "cache of a node that messages fit into",
+    "memory.cold_passes": "times that what exceeds it crosses memory",
     "memory.network_passes": "times a message that leaves crosses the bus",
     "interconnect.bandwidth": "between sockets",
     "nic.bandwidth": "network adapter, each way",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kiviat.machine.modelled.machine import LEVELS, Machine, segment_numbers
 
 _LIST_END = "-"
+_UNLIMITED = 1e15  # in B/s
 
 
 class _Lines:
@@ -42,6 +43,11 @@ def platform(machine: Machine) -> str:
         text.add("bucket", *(machine.numbers[f"nic.{word}"].value for word in words))
     for node in range(machine.nodes):
         _cores(machine, text, node, buses[node], nics[node])
+    if cache := machine.number("memory.message_cache"):
+        memory = machine.numbers["memory.bandwidth"].value
+        buses = machine.whole("node.sockets") if machine.words["memory.buses"] == "socket" else 1
+        cold = (machine.numbers["memory.cold_passes"].value, machine.numbers["core.memory_bandwidth"].value)
+        text.add("cold", cache, *cold, memory * buses)
     for level, name in enumerate(LEVELS):
         for segment in machine.segments[name]:
             text.add("segment", level, *segment_numbers(segment))
@@ -97,6 +103,7 @@ def _cores(
     """Add the links of each core: to memory, and for copying messages at the core's copy rate."""
     passes, far = machine.whole("memory.passes"), machine.whole("memory.network_passes")
     copies = machine.number("core.copy_bandwidth")
+    cached = "memory.message_cache" in machine.numbers
     per_socket = machine.whole("node.cores")
     for core in range(machine.cores_per_node):
         socket = core // per_socket
@@ -108,14 +115,20 @@ def _cores(
             sends = [text.link(copies)]
             half = machine.words["core.copy_duplex"] == "half"
             receives = sends if half else [text.link(copies)]
+        # Messages that stay in the cache load no bus; a route needs a link, though.
+        near = (
+            ([text.link(_UNLIMITED)], [])
+            if cached
+            else ([bus] * (passes // 2), [bus] * (passes - passes // 2))
+        )
         # With DMA, the adapter moves messages that leave the node, and no processor copies them.
         by_adapter = machine.words.get("core.copy_reach") == "node"
         far_sends, far_receives = ([], []) if by_adapter else (sends, receives)
         text.add(
             *("core", node, socket, core, machine.numbers["core.flops"].value),
             [to_memory, bus],
-            [*sends, *[bus] * (passes // 2)],
-            [*[bus] * (passes - passes // 2), *receives],
+            [*sends, *near[0]],
+            [*near[1], *receives],
             [*far_sends, *[bus] * far, *nic[0]],
             [*nic[1], *[bus] * far, *far_receives],
         )

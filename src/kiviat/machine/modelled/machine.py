@@ -36,6 +36,8 @@ _FIELDS: Mapping[str, tuple[str, bool]] = {
     "memory.bandwidth": ("B/s", True),
     "memory.passes": ("1", True),
     "memory.network_passes": ("1", True),
+    "memory.message_cache": ("B", False),
+    "memory.cold_passes": ("1", False),
     "interconnect.bandwidth": ("B/s", False),
     "nic.bandwidth": ("B/s", True),
     "nic.host_bus": ("B/s", False),
@@ -84,6 +86,7 @@ _TOGETHER = (
     ("nic.host_bus", "nic.host_bus_duplex"),
 )
 _BUCKET = ("nic.bucket_out", "nic.bucket_in", "nic.packet")
+_COLD = ("memory.message_cache", "memory.cold_passes")
 # Rates that a data sheet, STREAM or DGEMM on one core provides.
 _CORE_RATES = ("core.flops", "core.memory_bandwidth")
 _TOP = {
@@ -565,8 +568,11 @@ def _refuse_contradictions(machine: Machine) -> None:
     for value, word in _TOGETHER:
         if (value in machine.numbers) != (word in machine.words):
             raise InputError(f"{where} has only one of {value} and {word}; give both or neither")
-    if 0 < sum(place in machine.numbers for place in _BUCKET) < len(_BUCKET):
-        raise InputError(f"{where} has only some of {', '.join(_BUCKET)}; give all or none")
+    for together in (_BUCKET, _COLD):
+        if 0 < sum(place in machine.numbers for place in together) < len(together):
+            raise InputError(f"{where} has only some of {', '.join(together)}; give all or none")
+    if (cold := machine.number("memory.cold_passes")) and cold > _MOST_PASSES:
+        raise InputError(f"memory.cold_passes is {cold:g} in {where}; give at most {_MOST_PASSES}")
     _refuse_calibration(machine)
     machine.network  # noqa: B018  building it refuses wrong topologies
 
