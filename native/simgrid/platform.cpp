@@ -12,6 +12,7 @@
 //     in_flight LEVEL BYTES
 //     cold CACHE_BYTES PASSES CORE_BYTES_PER_S NODE_BYTES_PER_S      of messages within a node
 //     bucket OUT_BYTES IN_BYTES PACKET_BYTES BYTES_PER_S      token buckets of every node, outgoing and incoming
+//     packing BLOCK_S S_PER_B                       of blocks in collectives (simgrid/smpi_overrides/packing.hpp)
 //     node_aware                                    use node-aware collectives (simgrid/smpi_overrides/node_aware.hpp)
 //
 // A SimGrid host is one core, so ranks of a node have both own and shared limits. Only cores with a rank and their
@@ -71,6 +72,7 @@
 #include "simgrid/bucket.hpp"
 #include "simgrid/sent.hpp"
 #include "simgrid/smpi_overrides/node_aware.hpp"
+#include "simgrid/smpi_overrides/packing.hpp"
 
 namespace {
 
@@ -446,6 +448,10 @@ class Machine : public routing::NetZoneImpl {
         std::ostringstream seconds;
         seconds << 2 * (std::max(out, in) + packet) / rate;
         refill_s = seconds.str();
+      } else if (kind == "packing") {
+        double block_s, s_per_byte;
+        words >> block_s >> s_per_byte;
+        kiviat::sim::charge_packing(block_s, s_per_byte);
       } else if (kind == "node_aware") {
         kiviat::sim::make_collectives_node_aware();
       }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulated.conftest import Simulation
+from tests.simulated.conftest import Simulation, number
 
 SPARSE = "b_eff version=quick mode=once"
 
@@ -58,3 +58,16 @@ def test_long_alltoalls_of_any_number_of_ranks(small: Simulation, ranks: int) ->
     (time,) = small.times(small.places(ranks), ["alltoall bytes=1048576 mode=once"])
     # No less than what a rank's own socket needs, and no more than all messages one after the other.
     assert (ranks - 1) * (1 << 20) / 5e9 < time < ranks * ranks * (1 << 20) / 1e9
+
+
+def test_bruck_packs_its_blocks(small: Simulation) -> None:
+    """In each of three rounds, each of eight ranks packs four blocks. Longer messages go another way."""
+    packs = small.with_machine(
+        {"mpi": {"collective": {"block": number("0.1 us"), "per_byte": number("2 ns/B")}}}
+    )
+    lines = [f"alltoall bytes={size} mode=once" for size in (8, 100, 4096)]
+    plain, packed = (one.times(one.places(8), lines) for one in (small, packs))
+    more = [one - other for one, other in zip(packed, plain, strict=True)]
+    assert more == pytest.approx(
+        [12 * (0.1e-6 + 8 * 2e-9), 12 * (0.1e-6 + 100 * 2e-9), 0], rel=1e-4, abs=1e-12
+    )

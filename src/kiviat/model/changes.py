@@ -77,7 +77,10 @@ def assumed_places(machine: Machine) -> list[str]:
 def _change(machine: Machine, place: str, value: str) -> dict[str, Any]:
     table, _, key = place.partition(".")
     if place in machine.numbers:
-        return {table: {key: _json(_changed(machine.numbers[place], value, place))}}
+        changed: dict[str, Any] = _json(_changed(machine.numbers[place], value, place))
+        for name in reversed(place.split(".")):
+            changed = {name: changed}
+        return changed
     if place in _WORDS:
         return {table: {key: value}}
     if place in _SWITCHES:
@@ -86,8 +89,7 @@ def _change(machine: Machine, place: str, value: str) -> dict[str, Any]:
         return {"mpi": {"algorithms": {key.partition(".")[2]: value}}}
     level, _, part = key.partition(".")
     if table == "mpi" and level == "in_flight" and part in machine.in_flight:
-        changed = _changed(machine.in_flight[part], value, place)
-        return {"mpi": {"in_flight": {part: _json(changed)}}}
+        return {"mpi": {"in_flight": {part: _json(_changed(machine.in_flight[part], value, place))}}}
     if table == "mpi" and level in LEVELS and part in _PARTS:
         segments = [_segment(segment, part, value, place) for segment in machine.segments[level]]
         return {"mpi": {level: segments}}

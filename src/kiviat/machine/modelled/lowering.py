@@ -45,14 +45,17 @@ def platform(machine: Machine) -> str:
         _cores(machine, text, node, buses[node], nics[node])
     if cache := machine.number("memory.message_cache"):
         memory = machine.numbers["memory.bandwidth"].value
-        buses = machine.whole("node.sockets") if machine.words["memory.buses"] == "socket" else 1
+        count = machine.whole("node.sockets") if machine.words["memory.buses"] == "socket" else 1
         cold = (machine.numbers["memory.cold_passes"].value, machine.numbers["core.memory_bandwidth"].value)
-        text.add("cold", cache, *cold, memory * buses)
+        text.add("cold", cache, *cold, memory * count)
     for level, name in enumerate(LEVELS):
         for segment in machine.segments[name]:
             text.add("segment", level, *segment_numbers(segment))
         if name in machine.in_flight:
             text.add("in_flight", level, machine.in_flight[name].value)
+    packing = [machine.number(f"mpi.collective.{key}") or 0.0 for key in ("block", "per_byte")]
+    if any(packing):
+        text.add("packing", *packing)
     if machine.node_aware:
         text.add("node_aware")
     return "\n".join(text.lines) + "\n"

@@ -47,6 +47,8 @@ _FIELDS: Mapping[str, tuple[str, bool]] = {
     "topology.link": ("B/s", True),
     "topology.hop": ("s", True),
     "mpi.eager": ("B", True),
+    "mpi.collective.block": ("s", False),
+    "mpi.collective.per_byte": ("s/B", False),
     "power.node": ("W", False),
 }
 _SEGMENT: Mapping[str, tuple[str, bool]] = {
@@ -413,6 +415,11 @@ def _numbers(
             numbers[place] = read_quantity(
                 data[table][key], _FIELDS[place][0], f"{place} of {where}", sources
             )
+    for key, value in _table_of(data["mpi"], "collective", where).items():
+        place = f"mpi.collective.{key}"
+        if place not in _FIELDS:
+            raise InputError(f"unknown {place!r} in {where}; docs/reference/machines.md lists the keys")
+        numbers[place] = read_quantity(value, _FIELDS[place][0], f"{place} of {where}", sources)
     words["mpi.collectives"] = _word(data["mpi"].get("collectives"), "mpi.collectives", where)
     for place, (_, needed) in _FIELDS.items():
         if needed and place not in numbers:
@@ -482,7 +489,7 @@ def _levels(
         in_flight[level] = read_quantity(value, "B", f"mpi.in_flight.{level} of {where}", sources)
         if not in_flight[level].value:
             raise InputError(f"mpi.in_flight.{level} is 0 in {where}; leave it out where there is no limit")
-    known = {"eager", "collectives", "node_aware", "algorithms", "in_flight", *LEVELS}
+    known = {"eager", "collective", "collectives", "node_aware", "algorithms", "in_flight", *LEVELS}
     for key in mpi:
         if key not in known:
             raise InputError(f"unknown mpi.{key} in {where}; known: {', '.join(sorted(known))}")
