@@ -76,7 +76,7 @@ def test_the_altix_of_the_paper() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (("published/1", "published/2"), "kiviat.published/2"),
+        (("published/2", "published/3"), "kiviat.published/3"),
         (
             ('unit = "MB/s"', 'unit = "furlong"'),
             r"systems\[0\].facts\[0\].unit is 'furlong', where 'MB/s' or 'GB/s' or",
@@ -87,10 +87,26 @@ def test_the_altix_of_the_paper() -> None:
     ],
 )
 def test_files_that_are_wrong_are_refused(change: tuple[str, str], says: str, tmp_path: Path) -> None:
-    text = FILES[0].read_text(encoding="utf-8")
+    (file,) = (path for path in FILES if path.stem == "fatoohi-saini-ciotti")
+    text = file.read_text(encoding="utf-8")
     assert change[0] in text
     path = tmp_path / "wrong.toml"
     path.write_text(text.replace(*change), encoding="utf-8")
     with pytest.raises(InputError, match=says) as refused:
         read_paper(path)
     assert str(path) in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_series_have_a_value_for_each_size(tmp_path: Path) -> None:
+    (file,) = (path for path in FILES if path.stem == "archer-benchmarks")
+    found = [series for system in read_paper(file).systems for series in system.series]
+    assert len({series.id for series in found}) == len(found) >= 80
+    for series in found:
+        assert series.unit == "s" and series.measures.endswith(".time")
+        assert [size for size, _ in series.points] == sorted({size for size, _ in series.points})
+        assert all(0 <= seconds < 60 for _, seconds in series.points), series.id
+    text = file.read_text(encoding="utf-8")
+    path = tmp_path / "wrong.toml"
+    path.write_text(text.replace("bytes = [0, ", "bytes = [", 1), encoding="utf-8")
+    with pytest.raises(InputError, match="the series E-001 has 23 sizes and 24 values"):
+        read_paper(path)

@@ -14,7 +14,7 @@ from kiviat.record.files import read_toml
 from kiviat.record.schema import data_path, refuse_other_version
 from kiviat.record.valid import first_wrong
 
-PUBLISHED_SCHEMA = "kiviat.published/1"
+PUBLISHED_SCHEMA = "kiviat.published/2"
 
 # Units of the papers, converted to those of records; 1 MB is 10^6 bytes.
 _UNITS = {
@@ -106,6 +106,21 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class Series:
+    """A published quantity by message size. `points` are (bytes, value), the value in `unit`, ours."""
+
+    id: str
+    location: str
+    benchmark: str
+    metric: str
+    measures: str
+    unit: str
+    use: str
+    points: tuple[tuple[int, float], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class System:
     """A machine as measured: number of processes and their placement, as far as known.
 
@@ -116,6 +131,7 @@ class System:
     machine: str
     facts: tuple[Fact, ...] = ()
     statements: tuple[Statement, ...] = ()
+    series: tuple[Series, ...] = ()
     processes: int | None = None
     processes_range: str = ""
     mode: str = ""
@@ -157,11 +173,11 @@ class Paper:
 
 
 def uses() -> dict[str, str]:
-    """Return the permitted use of each fact and statement of all papers, by id."""
-    rows: list[Fact | Statement] = []
+    """Return the permitted use of each fact, statement and series of all papers, by id."""
+    rows: list[Fact | Statement | Series] = []
     for paper in papers():
         for system in paper.systems:
-            rows += [*system.facts, *system.statements]
+            rows += [*system.facts, *system.statements, *system.series]
     return {row.id: row.use for row in rows}
 
 
@@ -183,6 +199,13 @@ def read_paper(path: Path) -> Paper:
         raise InputError(f"{path}: {error}") from None
     if wrong := first_wrong(data, "published"):
         raise InputError(f"{path}: {wrong}; schema/published.schema.json says what belongs into such a file")
+    for system in data["systems"]:
+        for series in system.get("series", ()):
+            if len(series["bytes"]) != len(series["values"]):
+                raise InputError(
+                    f"{path}: the series {series['id']} has {len(series['bytes'])} sizes and "
+                    f"{len(series['values'])} values; give one value for each size"
+                )
     systems = tuple(_system(system) for system in data["systems"])
     return Paper(
         path.stem, tuple(data["authors"]), data["title"], systems, data.get("venue"), data.get("year")
@@ -192,7 +215,15 @@ def read_paper(path: Path) -> Paper:
 def _system(data: dict[str, Any]) -> System:
     facts = tuple(_fact(fact) for fact in data.get("facts", ()))
     statements = tuple(Statement(**_claimed(statement)) for statement in data.get("statements", ()))
-    return System(**{**data, "facts": facts, "statements": statements})
+    series = tuple(_series(one) for one in data.get("series", ()))
+    return System(**{**data, "facts": facts, "statements": statements, "series": series})
+
+
+def _series(data: dict[str, Any]) -> Series:
+    factor, unit = _UNITS[data["unit"]]
+    rest = {key: value for key, value in data.items() if key not in ("bytes", "values", "unit")}
+    points = zip(data["bytes"], data["values"], strict=True)
+    return Series(**rest, unit=unit, points=tuple((size, value * factor) for size, value in points))
 
 
 def _fact(data: dict[str, Any]) -> Fact:
