@@ -73,6 +73,7 @@
 #include "simgrid/sent.hpp"
 #include "simgrid/smpi_overrides/node_aware.hpp"
 #include "simgrid/smpi_overrides/packing.hpp"
+#include "simgrid/smpi_overrides/working_set.hpp"
 
 namespace {
 
@@ -180,7 +181,11 @@ class Machine : public routing::NetZoneImpl {
     // added to the latency.
     const double slower_s = std::max(0.0, bytes * (1 / segment.rate - 1 / level.best_rate + 1 / rate - 1 / flow));
     double seconds = segment.latency_s + arcs_s + slower_s - envelope_bytes / flow;
-    if (number < 2) seconds += cold_s(source.node, bytes);
+    if (const double busy_s = number < 2 ? cold_s(from, bytes) : 0; busy_s > 0) {
+      double& until_s = from->get_data<kiviat::Sent>()->memory_until_s;
+      until_s = std::max(until_s, s4u::Engine::get_clock()) + busy_s;
+      seconds += until_s - s4u::Engine::get_clock();
+    }
     if (bytes >= rendezvous_bytes_) {
       seconds += receive_s(segment, bytes) + unpaid_send_s(segment, bytes, from, to);
       const double waits_s = std::max(busy_for_s(to), crossing_for_s(to, s4u::Engine::get_clock()));
@@ -302,11 +307,13 @@ class Machine : public routing::NetZoneImpl {
     return 0;
   }
 
-  double cold_s(int node, double bytes) const {
+  double cold_s(const s4u::Host* from, double bytes) const {
     if (!cold_) return 0;
-    const double ranks = nodes_[node].cores;
+    const double ranks = nodes_[core(from).node].cores, share_bytes = cold_->cache_bytes / ranks;
+    const double set_bytes = std::max(bytes, from->get_data<kiviat::Sent>()->working_set_bytes);
+    if (set_bytes <= share_bytes) return 0;
     const double rate = std::min(cold_->core_rate, cold_->node_rate / ranks);
-    return std::max(0.0, bytes - cold_->cache_bytes / ranks) * cold_->passes / rate;
+    return bytes * (1 - share_bytes / set_bytes) * cold_->passes / rate;
   }
 
   // Returns the rate of a flow on idle links; it may cross a link several times.
@@ -441,6 +448,7 @@ class Machine : public routing::NetZoneImpl {
         Cold cold;
         words >> cold.cache_bytes >> cold.passes >> cold.core_rate >> cold.node_rate;
         cold_ = cold;
+        kiviat::sim::note_working_sets();
       } else if (kind == "bucket") {
         double out, in, packet, rate;
         words >> out >> in >> packet >> rate;

@@ -36,6 +36,8 @@ struct Sent {
   // Of what the core has sent, counted or not: the end of its work for it, the arrival of the last message on an idle
   // machine, and the end of the delay of messages that cross it (platform.cpp).
   double busy_until_s = 0, arrives_s = 0, crosses_until_s = 0;
+  double memory_until_s = 0;     // its share of memory is taken by messages that exceed the cache
+  double working_set_bytes = 0;  // of the collective that it is in; 0: of a message alone
 };
 
 }  // namespace kiviat

@@ -71,3 +71,25 @@ def test_bruck_packs_its_blocks(small: Simulation) -> None:
     assert more == pytest.approx(
         [12 * (0.1e-6 + 8 * 2e-9), 12 * (0.1e-6 + 100 * 2e-9), 0], rel=1e-4, abs=1e-12
     )
+
+
+def test_buffers_of_collectives_leave_the_cache(small: Simulation) -> None:
+    """Messages of 16 KiB fit into a rank's share, its blocks together do not."""
+    passes = {**number(""), "value": 2.5}
+    cold, warm = (
+        small.with_machine(
+            {
+                "memory": {"message_cache": number(text), "cold_passes": passes},
+                "mpi": {"algorithms": {"alltoall": "ring"}},
+            }
+        )
+        for text in ("64 KiB", "1 GB")
+    )
+    size, rate = 16384, 2.5e9
+    for name, set_bytes in (("alltoall", 4 * size), ("allgather", 2.5 * size)):
+        (late,), (early,) = (
+            one.times(one.places(4), [f"{name} bytes={size} mode=once"]) for one in (cold, warm)
+        )
+        assert late - early == pytest.approx(
+            3 * size * (1 - size / set_bytes) * passes["value"] / rate, rel=0.01
+        )

@@ -140,18 +140,18 @@ def with_exchange(fitted: Fitted, both_ways: Sequence[Summary], link: float | No
         for point in both_ways
         if (size := size_of(point)) in alone and (not link or size / link <= _OF_LINK * point.median)
     }
-    lines, exchange_s = [], 0.0
+    lines, exchange_s, crossing = [], 0.0, (0.0, 0.0)
     ends = [*(line.from_bytes for line in fitted.lines[1:]), None]
     for line, end in zip(fitted.lines, ends, strict=True):
         here = [size for size in longer if line.from_bytes <= size and (end is None or size < end)]
         exchange_s = float(np.median([longer[size] for size in here])) if here else exchange_s
-        crossing_s, crossing_s_per_byte = _crossing(here, longer, alone) if here else (0.0, 0.0)
+        crossing = _crossing(here, longer, alone) if here else crossing
         lines.append(
             replace(
                 line,
                 exchange_s=exchange_s,
-                crossing_s=crossing_s,
-                crossing_s_per_byte=crossing_s_per_byte,
+                crossing_s=crossing[0],
+                crossing_s_per_byte=crossing[1],
             )
         )
     return replace(fitted, lines=tuple(lines))

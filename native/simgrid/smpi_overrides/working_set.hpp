@@ -1,0 +1,10 @@
+// Buffers of collectives, which decide whether the messages of a rank fit into its caches.
+#pragma once
+
+namespace kiviat::sim {
+
+// Tells each rank's host (Sent::working_set_bytes) the size of its buffers during alltoall and allgather. To be called
+// while the platform is loaded.
+void note_working_sets();
+
+}  // namespace kiviat::sim
