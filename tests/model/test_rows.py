@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kiviat.analysis.published.cases import quantities
+from kiviat.analysis.published.question import Case, Question, Row, Subject, Value, all_rows
+from kiviat.analysis.published.results import key, lookup_in
+from kiviat.analysis.published.verdict import Verdict, conflicts, is_exact, judge, questions
 from kiviat.machine.modelled.machine import Machine, find_machine, load_machine, machines
-from kiviat.model.claims import CLAIMS
 from kiviat.model.page import ModelVerdict, columns, page
-from kiviat.model.question import Question, Row, Want
-from kiviat.model.rows import calibration, question, validation
-from kiviat.model.verdict import conflicts, is_exact, judge
-from kiviat.record.published import Fact, Paper, Statement, System, papers, uses
+from kiviat.model.validation import calibration, subject, validation
+from kiviat.record.published import Claim, Fact, Paper, Series, Statement, System
+from kiviat.record.types import Record
 from tests.store.made_up import metric, record
 
 SMALL = Path(__file__).parents[1] / "simulated" / "small.toml"
@@ -41,52 +44,60 @@ def asked(system: dict[str, Any] | None = None, **fact: Any) -> Question:
     return question(load_machine(SMALL), row(system, **fact))
 
 
+def question(machine: Machine, about: Row) -> Question:
+    (only,) = questions(about, subject(machine))
+    return only
+
+
+def judged(asked_of_it: Question, records: Sequence[Record]) -> Verdict:
+    by_case = {key(case): one for case, one in zip(asked_of_it.cases, records, strict=True)}
+    return judge(asked_of_it, lookup_in(by_case))
+
+
 def answer(bandwidth: float, **more: Any) -> Any:
     return record("r", metrics=(metric("bandwidth", unit="B/s", p50=bandwidth),), **more)
 
 
-def test_every_claim_is_a_row_that_judges() -> None:
-    """A claim whose row was renamed, or serves for something else, would never be asked."""
-    known = uses()
-    assert {name: known.get(name) for name in CLAIMS} == dict.fromkeys(CLAIMS, "validate")
-
-
 def test_every_validate_row_is_asked_or_says_why_not() -> None:
     machine = load_machine(SMALL)
-    for paper in papers():
-        for system in paper.systems:
-            for fact in system.rows:
-                if fact.use == "validate":
-                    one = question(machine, Row(paper, system, fact))
-                    assert one.wants or one.not_asked or fact.id in ("V-009", "V-010"), fact.id
-                    assert one.not_asked != "no benchmark of Kiviat measures it", fact.id
+    for about in all_rows():
+        for one in questions(about, subject(machine)) if about.fact.use == "validate" else ():
+            assert one.series or one.not_asked or about.id in ("V-009", "V-010"), about.id
+            assert one.not_asked != "no benchmark of Kiviat measures it", about.id
 
 
-def test_every_validate_row_is_held_against_some_model() -> None:
+def test_every_validate_row_is_held_against_a_model_or_in_a_study() -> None:
+    """Rows about several machines need results of all of them, which only studies have."""
     found = {one.row.id for name in machines() for one in validation(find_machine(name))}
-    assert found == {name for name, use in uses().items() if use == "validate"}
+    modelled = {name for one in machines() for name, _ in find_machine(one).published}
+    of = {row.paper.name for row in all_rows() if any(name in modelled for name, _ in row.machines)}
+    for about in all_rows():
+        if about.paper.name in of and about.fact.use == "validate" and about.id not in found:
+            assert about.fact.unanswered or all(
+                one.across_machines for one in questions(about, Subject((), 512))
+            ), about.id
 
 
 @pytest.mark.parametrize(
-    ("system", "fact", "wants"),
+    ("system", "fact", "cases"),
     [
-        ({}, {}, [Want("pingpong", 2, 1 << 20)]),
-        ({"processes": 8}, {"measures": "b_eff.at_lmax"}, [Want("b_eff", 8)]),
-        ({"processes": 8}, {"measures": "b_eff.pingpong_latency"}, [Want("pingpong", 2, 1)]),
-        ({"placement": "distance 1 (same node)"}, {}, [Want("pingpong", 2, 1 << 20)]),
-        ({"placement": "distance 2..16 (Myrinet)"}, {}, [Want("pingpong", 2, 1 << 20, {"distance": 2})]),
-        ({"placement": "1 process per node"}, {}, [Want("pingpong", 2, 1 << 20, per_node=1)]),
-        ({"mode": "off-node"}, {}, [Want("pingpong", 2, 1 << 20, per_node=1)]),
-        ({"mode": "on-node"}, {}, [Want("pingpong", 2, 1 << 20)]),
+        ({}, {}, [Case("pingpong", 2, 1 << 20)]),
+        ({"processes": 8}, {"measures": "b_eff.at_lmax"}, [Case("b_eff", 8)]),
+        ({"processes": 8}, {"measures": "b_eff.pingpong_latency"}, [Case("pingpong", 2, 1)]),
+        ({"placement": "distance 1 (same node)"}, {}, [Case("pingpong", 2, 1 << 20)]),
+        ({"placement": "distance 2..16 (Myrinet)"}, {}, [Case("pingpong", 2, 1 << 20, {"distance": 2})]),
+        ({"placement": "1 process per node"}, {}, [Case("pingpong", 2, 1 << 20, per_node=1)]),
+        ({"mode": "off-node"}, {}, [Case("pingpong", 2, 1 << 20, per_node=1)]),
+        ({"mode": "on-node"}, {}, [Case("pingpong", 2, 1 << 20)]),
         (
             {"processes": None, "processes_range": "2..12", "placement": "1 process per node"},
             {"measures": "sendrecv.bandwidth"},
-            [Want("sendrecv", ranks, 1 << 20, per_node=1) for ranks in (2, 4, 8, 12)],
+            [Case("sendrecv", ranks, 1 << 20, per_node=1) for ranks in (2, 4, 8, 12)],
         ),
     ],
 )
-def test_a_row_becomes_cases(system: dict[str, Any], fact: dict[str, Any], wants: list[Want]) -> None:
-    assert list(asked(system, **fact).wants) == wants
+def test_a_row_becomes_cases(system: dict[str, Any], fact: dict[str, Any], cases: list[Case]) -> None:
+    assert list(asked(system, **fact).cases) == cases
 
 
 def test_what_does_not_fit_says_so() -> None:
@@ -99,24 +110,24 @@ def test_what_does_not_fit_says_so() -> None:
 
 
 def test_an_error_is_predicted_over_published_less_one() -> None:
-    assert judge(asked(), [answer(150e6)]).error == pytest.approx(0.5)
-    assert judge(asked(), [answer(50e6)]).error == pytest.approx(-0.5)
+    assert judged(asked(), [answer(150e6)]).error == pytest.approx(0.5)
+    assert judged(asked(), [answer(50e6)]).error == pytest.approx(-0.5)
 
 
 def test_the_best_of_several_sizes_counts() -> None:
     several = asked(message_size="best (1 or 2 MB)")
-    assert judge(several, [answer(80e6), answer(120e6)]).error == pytest.approx(0.2)
+    assert judged(several, [answer(80e6), answer(120e6)]).error == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(("relation", "holds"), [("<", False), ("<=", False), (">", True), (">=", True)])
 def test_bounds_hold_or_fail(relation: str, holds: bool) -> None:
-    assert judge(asked(relation=relation), [answer(150e6)]).holds is holds
+    assert judged(asked(relation=relation), [answer(150e6)]).holds is holds
 
 
 def test_a_failed_case_is_unavailable_and_says_why() -> None:
-    verdict = judge(asked(), [record("r", outcome="failed", reason="it died", metrics=())])
-    assert (verdict.predicted, verdict.error) == (None, None)
-    assert "it died" in verdict.reason
+    verdict = judged(asked(), [record("r", outcome="failed", reason="it died", metrics=())])
+    assert (verdict.answer, verdict.error) == (None, None)
+    assert "it died" in verdict.words
     assert columns(verdict)[1] == "unavailable"
 
 
@@ -139,7 +150,7 @@ def test_models_are_judged_by_rows_they_were_not_made_of(name: str) -> None:
 
 
 def claim(name: str, machine: Machine) -> Question:
-    (found,) = (Row(p, s, r) for p in papers() for s in p.systems for r in s.rows if r.id == name)
+    (found,) = (row for row in all_rows() if row.id == name)
     return question(machine, found)
 
 
@@ -151,23 +162,23 @@ def test_orderings_are_read_from_the_curves() -> None:
             record("r", metrics=(metric("b_eff_per_process", unit="B/s", p50=value * 1e6),))
             for value in values
         ]
-        assert judge(falls, records).holds is holds
+        assert judged(falls, records).holds is holds
     drop = claim("F2-032", machine)
-    assert judge(drop, [answer(100e6), answer(60e6)]).predicted == pytest.approx(40)
+    assert judged(drop, [answer(100e6), answer(60e6)]).answer == pytest.approx(40)
     chance = claim("V-009", machine)
-    assert judge(chance, []).predicted == pytest.approx(100 * 14 / 15)
+    assert judged(chance, []).answer == pytest.approx(100 * 14 / 15)
 
 
 def test_the_page_has_the_bad_ones_too() -> None:
     machine = load_machine(SMALL)
     statement = Statement("X-2", "1", "b", "a claim", "<", "qualitative", "validate")
-    said = Question(replace(row(), fact=statement), (), lambda records: False)
-    judged = [
-        ModelVerdict(judge(asked(), [answer(300e6)])),
-        ModelVerdict(judge(said, [])),
-        ModelVerdict(judge(asked(measures=""), [])),
+    said = Question(replace(row(), fact=statement), None, (), lambda series: False)
+    lines = [
+        ModelVerdict(judged(asked(), [answer(300e6)])),
+        ModelVerdict(judged(said, [])),
+        ModelVerdict(judged(asked(measures=""), [])),
     ]
-    text = page([(machine, judged)], "2026-01-01")
+    text = page([(machine, lines)], "2026-01-01")
     assert "| [small](#small) | 1 | 200 % | 200 % | 0 of 1 hold | 1 |" in text
     assert "| X-1 | b, m, 2 processes, 1 MB | 100 MB/s | 300 MB/s | +200.0 % |" in text
     assert "| X-2 | b, a claim, 2 processes | it is so | it is not so | fails |" in text
@@ -177,5 +188,31 @@ def test_the_page_has_the_bad_ones_too() -> None:
 def test_no_percent_is_missed_by_so_many_points() -> None:
     """Rows of no reduction at all read "unavailable", as if nothing had been simulated."""
     none_lost = row(value=0.0, unit="%", measures="")
-    judged = judge(Question(none_lost, (Want("ft", 2),), lambda records: 0.0125), [answer(1)])
-    assert columns(judged) == ["0 %", "0.0125 %", "+0.013 points"]
+    verdict = judged(Question(none_lost, None, (), lambda series: 0.0125), [])
+    assert columns(verdict) == ["0 %", "0.0125 %", "+0.013 points"]
+
+
+def test_series_end_where_the_machine_does() -> None:
+    """A machine of 12 processors was asked for 16."""
+    few, many = Subject((), 12), Subject((), 512)
+    for ranks, of in (("8..32", ([8, 12], [8, 16, 32])), ((2, 4, 16), ([2, 4], [2, 4, 16]))):
+        series = Series("sendrecv.bandwidth", ranks=ranks, bytes=(8,))
+        for machine, expected in zip((few, many), of, strict=True):
+            ((points),) = quantities(series, machine)
+            assert [one.case.ranks for one in points] == expected
+    constant = next(row for row in all_rows() if row.id == "H-056")
+    (one,) = questions(constant, few)
+    assert "12 cores: too few to compare" in one.not_asked
+
+
+def test_other_machines_are_looked_up_by_their_name() -> None:
+    """Dell over Altix: only results of both answer."""
+    both = tuple(Series("barrier.time", ranks=(64,), machine=name) for name in ("Dell", "Altix"))
+    row_of = row(value=6.0, unit="1", relation="ratio>", measures="", claims=(Claim("factor", both),))
+    (one,) = questions(row_of, Subject((), 2))
+    assert one.across_machines
+    times = {"Dell": 70e-6, "Altix": 10e-6}
+    verdict = judge(one, lambda quantity: Value(times.get(quantity.machine)))
+    assert (verdict.answer, verdict.holds) == (pytest.approx(7), True)
+    del times["Altix"]
+    assert judge(one, lambda quantity: Value(times.get(quantity.machine), "no run")).words == "no run"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from kiviat.analysis.published.question import Case as ClaimCase
 from kiviat.launch.run.simulated_runner import SimulatedCase
 from kiviat.machine.modelled.machine import find_machine
-from kiviat.model.question import Want
 from kiviat.plan import Plan, load_plan, reload_plan
 from kiviat.record import InputError
 
@@ -60,6 +60,12 @@ def test_axes_at_their_default_are_left_out_and_lists_multiply(load: Load) -> No
         "uniband/ranks=4/bytes=8/cache=off/window=1",
         "uniband/ranks=4/bytes=16/cache=off/window=1",
     ]
+
+
+def test_whole_numbers_of_axes_may_have_units(load: Load) -> None:
+    """`--set long=64K` was refused, though -m takes 64K."""
+    asked = load('[[cases]]\nbenchmarks = "uniband"\nbytes = 8', axes={"window": "2K"})
+    assert ids(asked) == ["uniband/ranks=4/bytes=8/window=2048"]
 
 
 def test_sizes_of_reductions_are_whole_elements_and_a_barrier_has_none(load: Load) -> None:
@@ -152,7 +158,7 @@ def test_a_distance_takes_one_rank_more_than_it_reaches(
     assert [case.world for case in load(plan, ranks=least).cases] == [least]
     with pytest.raises(InputError, match=f"distance is {distance}, .* need a launch of {least}"):
         load(plan, ranks=least - 1)
-    assert Want("pingpong", ranks, 8, axes).reach == least
+    assert ClaimCase("pingpong", ranks, 8, axes).reach == least
     assert SimulatedCase(find_machine("altix-bx2"), "pingpong", ranks, 8, axes).case().world == least
 
 

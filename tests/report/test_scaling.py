@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from kiviat.analysis.published.scaling import claim_verdicts
+from kiviat.analysis.published.curves import scaling_verdicts
 from kiviat.analysis.scaling.reading import Reading, readings
 from kiviat.analysis.scaling.series import Selection, Source, Study, scaling
 from kiviat.record import Row
@@ -166,7 +166,7 @@ def simulated_looks_simulated(page: Page) -> None:
 def test_what_was_published_stands_beside_the_figures_that_it_is_of(open_page: Open) -> None:
     sources = [modelled(SICORTEX, lambda p: 4.0), modelled(CLUSTER, lambda p: 1 + p / 64)]
     result = scaling(sources, Selection())
-    html = render_scaling(readings(result, sources), sources, [], claim_verdicts(result.studies, sources))
+    html = render_scaling(readings(result, sources), sources, [], scaling_verdicts(result.studies, sources))
     page = open_page(html, 390)
     (row,) = page.locator("section", has_text="hpccg: weak scaling").locator("table.said tbody tr").all()
     expect(row.locator("th")).to_contain_text("HPCCG, ordering of MFLOPS: Opteron cluster > SC072")

@@ -8,7 +8,7 @@ from typing import Any
 from kiviat.analysis.aggregate.nodes import Nodes
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.aggregate.tables import grids
-from kiviat.analysis.published.arrangements import compared
+from kiviat.analysis.published.verdict import keeps_bound
 from kiviat.record import Table, TableRow
 from kiviat.record.run import Model, Run
 from kiviat.record.traits import earlier_traits
@@ -176,9 +176,9 @@ def test_rates_of_ranks_that_wait_for_processors_answer_no_claim() -> None:
 
 
 def test_bounds_of_the_paper_hold_or_do_not() -> None:
-    assert compared("<=", 27, 26.9) is True and compared("<=", 27, 27.1) is False
-    assert compared(">=", 27, 27.1) is True and compared(">=", 27, 26.9) is False
-    assert compared("=", 17, 20) == 3
+    assert keeps_bound("<=", 27, 26.9) is True and keeps_bound("<=", 27, 27.1) is False
+    assert keeps_bound(">=", 27, 27.1) is True and keeps_bound(">=", 27, 26.9) is False
+    assert keeps_bound("=", 17, 20) is None
 
 
 def test_network_time_and_that_within_nodes_stand_beside_those_of_the_first() -> None:

@@ -9,12 +9,11 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kiviat.analysis.published.text import about_text, answer_text, error_text, published_text
+from kiviat.analysis.published.verdict import Verdict
 from kiviat.machine.modelled.machine import Machine
-from kiviat.model.question import Answer, Row
 from kiviat.model.sensitivity import Effect
-from kiviat.model.verdict import Verdict
-from kiviat.record.published import Statement
-from kiviat.record.units import UNAVAILABLE, format_value
+from kiviat.record.units import UNAVAILABLE
 
 _HEAD = """\
 # Validation
@@ -52,7 +51,7 @@ def _overview(machines: Sequence[tuple[Machine, Sequence[ModelVerdict]]]) -> Ite
     for machine, judged in machines:
         numbers = errors(judged)
         orders = [one.verdict.holds for one in judged if one.verdict.holds is not None]
-        left = sum(1 for one in judged if one.verdict.predicted is None)
+        left = sum(1 for one in judged if one.verdict.answer is None)
         middle = f"{100 * statistics.median(numbers):.0f} %" if numbers else "–"
         worst = f"{100 * max(numbers):.0f} %" if numbers else "–"
         held = f"{sum(orders)} of {len(orders)} hold" if orders else "–"
@@ -84,7 +83,7 @@ def _section(machine: Machine, judged: Sequence[ModelVerdict]) -> Iterator[str]:
     yield "| row | what | published | predicted | error |" + " ± 25 % of what is assumed |" * sensitive
     yield "|---|---|---|---|---|" + "---|" * sensitive
     for one in judged:
-        cells = [one.verdict.question.row.id, what(one.verdict.question.row), *columns(one.verdict)]
+        cells = [one.verdict.row.id, about_text(one.verdict.row), *columns(one.verdict)]
         cells += ["; ".join(map(effect_text, one.causes[:4]))] if sensitive else []
         yield "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
     yield ""
@@ -93,54 +92,9 @@ def _section(machine: Machine, judged: Sequence[ModelVerdict]) -> Iterator[str]:
             yield f"{name}: {'; '.join(line.rstrip('.') for line in lines)}.\n"
 
 
-def what(row: Row) -> str:
-    """Return a description of a row, such as "b_eff per proc, 256 processes, 1 MB"."""
-    system = row.system
-    count = system.processes_range or (str(system.processes) if system.processes else "")
-    words = [
-        row.fact.benchmark,
-        row.fact.metric,
-        f"{count} processes" if count else "",
-        row.fact.message_size,
-    ]
-    return ", ".join(word for word in words if word)
-
-
 def columns(verdict: Verdict) -> list[str]:
-    """Return the cells: published, predicted, and the error or "holds" or "fails"."""
-    row = verdict.question.row
-    if verdict.predicted is None:
-        return [_published(row), UNAVAILABLE, verdict.reason]
-    fact = row.number
-    predicted = _answer(verdict.predicted, fact.unit if fact else "")
-    if verdict.holds is not None:
-        return [_published(row), predicted, "holds" if verdict.holds else "fails"]
-    return [_published(row), predicted, _off(verdict)]
-
-
-def _off(verdict: Verdict) -> str:
-    """Return the relative error, or the difference in percentage points if 0 % was published."""
-    fact = verdict.question.row.number
-    if verdict.error is not None:
-        return f"{100 * verdict.error:+.1f} %"
-    if fact and not fact.value and fact.unit == "%" and verdict.predicted is not None:
-        return f"{verdict.predicted - fact.value:+.2g} points"
-    return UNAVAILABLE
-
-
-def _published(row: Row) -> str:
-    fact = row.number
-    if isinstance(row.fact, Statement):
-        return row.fact.says if isinstance(row.fact.says, str) and row.fact.says else "it is so"
-    assert fact
-    relation = "" if fact.relation == "=" else f"{fact.relation} "
-    return relation + format_value(fact.value, fact.unit)
-
-
-def _answer(answer: Answer, unit: str) -> str:
-    if isinstance(answer, bool):
-        return "it is so" if answer else "it is not so"
-    return format_value(answer, unit)
+    """Return the cells: published, predicted, and the error, "holds" or "fails", or why there is none."""
+    return [published_text(verdict.row), answer_text(verdict), error_text(verdict)]
 
 
 def effect_text(effect: Effect) -> str:

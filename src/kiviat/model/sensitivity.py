@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kiviat.analysis.published.question import Answer
 from kiviat.machine.modelled.machine import Machine, load_machine
 from kiviat.model.changes import assumed_places, scaled
-from kiviat.model.question import Answer
 from kiviat.record import InputError
 
 FACTORS = (0.75, 1.25)

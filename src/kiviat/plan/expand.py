@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -17,6 +18,7 @@ from kiviat.record.suggestion import suggestion
 from kiviat.record.types import Scalar
 
 COMMAND_LINE = "the command line"
+_SIZE = re.compile(r"\d{1,18}[kKmMgG](iB|B)?")  # with a unit
 AUTO = "auto"  # default of axes whose value the benchmark determines itself
 
 
@@ -136,8 +138,10 @@ def _value(axis: Axis, value: Scalar, where: str) -> Scalar:
     if axis.values and value not in axis.values:
         allowed = ", ".join(map(str, axis.values))
         raise InputError(f"{axis.name} is {value!r} in {where}; give one of {allowed}")
+    if isinstance(value, str) and type(axis.default) is int and _SIZE.fullmatch(value):
+        (value,) = expand_sizes(value, where)
     if not isinstance(value, type(axis.default)):
-        kind = "a whole number" if isinstance(axis.default, int) else "a word"
+        kind = "a whole number such as 4096 or 64K" if isinstance(axis.default, int) else "a word"
         raise InputError(f"{axis.name} is {value!r} in {where}; give {kind}")
     if isinstance(value, str) and (not value or any(blank in value for blank in " \t\n=/")):
         raise InputError(f"{axis.name} is {value!r} in {where}; give one word without blanks, = and /")

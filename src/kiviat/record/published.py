@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from kiviat.record.errors import InputError
 from kiviat.record.files import read_toml
 from kiviat.record.schema import data_path, refuse_other_version
+from kiviat.record.types import Scalar
 from kiviat.record.valid import first_wrong
 
 PUBLISHED_SCHEMA = "kiviat.published/2"
@@ -21,35 +21,52 @@ _UNITS = {
     **{"MB/s": (1e6, "B/s"), "GB/s": (1e9, "B/s"), "us": (1e-6, "s")},
     **{"B": (1.0, "B"), "kB": (1e3, "B"), "MB": (1e6, "B"), "W": (1.0, "W"), "%": (1.0, "%")},
     **{"TF/s": (1e12, "flop/s"), "GFLOPS": (1e9, "flop/s"), "MFLOPS/W": (1e6, "flop/J")},
+    **{"KB": (1024.0, "B"), "1/us": (1e6, "1/s"), "B/KFlop": (1e-3, "B/flop")},
     **{"B/F": (1.0, "B/flop"), "Update/F": (1.0, "update/flop")},
     **{"x": (1.0, "1"), "ratio": (1.0, "1"), "sockets": (1.0, "1")},
 }
 
-_BOUNDS: Mapping[str, Callable[[float, float], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Cases whose values a claim compares, in the order in which it compares them.
 
-def keeps_bound(relation: str, published: float, value: float) -> bool | None:
-    """Return whether `value` satisfies a published bound; None if the paper gives no bound."""
-    bound = _BOUNDS.get(relation)
-    return None if bound is None else bound(value, published)
+    `measures` is "benchmark.metric", ours. `ranks`, `bytes` and each of `axes` are a value or several; of
+    `ranks`, "32..256" are the powers of two in the range and its end, as far as the machine reaches.
+    `arrangements` replace `ranks`: "16x1", "8x2 bind=co-processor", "16x4 place=blocked" are nodes by ranks
+    per node, placed cyclically unless they say otherwise. `programs` make a series of each: of their metric,
+    which is `measures` without a benchmark. `machine` and `mode` are the paper's names, empty for the
+    row's own.
+    """
+
+    measures: str
+    ranks: tuple[int, ...] | str = ()
+    bytes: tuple[int, ...] = ()
+    axes: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    per_node: int | None = None
+    place: str | None = None
+    arrangements: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    machine: str = ""
+    mode: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A published claim about scaling, with which runs are compared.
+    """A question of a published row to results, and the way in which they answer it.
 
-    `asks`: one of the kinds in schema/published.schema.json. `benchmarks`: Kiviat's names; empty if the claim
-    is about the machine whatever it runs. `kind`: "strong", "weak", or empty for both. `size`: size of the
-    whole problem. `of`: machine in the paper's words, empty for the system itself; `than`: machine that it is
-    compared with. `ranks`: their number, if the claim gives one.
+    `asks` is one of the forms that schema/published.schema.json lists. `series` are the cases that it
+    compares; `at` is the message size, in bytes, or the ranks per node at which the form splits them.
+
+    Claims about scaling have no series. Theirs are `benchmarks`, ours (without, the claim is of the machine
+    whatever runs there); `kind`, strong, weak, or empty where both are meant; `size` of the whole problem;
+    `of`, the machine in the paper's words, the system's own if empty, and `than`, the one it is compared
+    with; `ranks`, where the claim names one number.
     """
 
     asks: str
+    series: tuple[Series, ...] = ()
+    at: int | None = None
     benchmarks: tuple[str, ...] = ()
     kind: str = ""
     size: int | None = None
@@ -62,9 +79,10 @@ class Claim:
 class Fact:
     """One number of a paper. `value` is in `unit`, one of Kiviat's; `benchmark`, `metric`: the paper's words.
 
-    `measures`: Kiviat's quantity, "benchmark.metric", if there is one. `use`: what the value may be used for.
-    `balance`: axis of the balance diagram with this value. `holder`: machine that has the value, if it is the
-    largest of several machines. `scaling`: claims about scaling.
+    `measures` names our quantity, "benchmark.metric", where there is one. `use` is what the value may
+    serve for. `balance` names the axis of the balance diagram that the value is; of the largest value of
+    several machines, `holder` is the one that has it, by the paper. `claims` are the questions of the row to
+    results; without any, `measures` is the question. `unanswered` says why there is none.
     """
 
     id: str
@@ -81,15 +99,16 @@ class Fact:
     note: str = ""
     balance: str = ""
     holder: str = ""
-    scaling: tuple[Claim, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    unanswered: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A published statement: an ordering, or a property.
 
-    `says` is empty if `metric` contains the whole statement. `scaling`: claims about scaling in the
-    statement.
+    `says` is empty where `metric` is all of it. `claims` are what results answer of it, and
+    `unanswered` says why nothing does.
     """
 
     id: str
@@ -102,11 +121,12 @@ class Statement:
     says: str = ""
     message_size: str = ""
     note: str = ""
-    scaling: tuple[Claim, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    unanswered: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class SizeSeries:
     """A published quantity by message size. `points` are (bytes, value), the value in `unit`, ours."""
 
     id: str
@@ -131,7 +151,7 @@ class System:
     machine: str
     facts: tuple[Fact, ...] = ()
     statements: tuple[Statement, ...] = ()
-    series: tuple[Series, ...] = ()
+    series: tuple[SizeSeries, ...] = ()
     processes: int | None = None
     processes_range: str = ""
     mode: str = ""
@@ -150,7 +170,10 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """Contents of one paper. Venue and year are None if they could not be verified."""
+    """Contents of one paper. Venue and year are None if they could not be verified.
+
+    `groups` are the paper's words for several machines ("all four"): name and mode of each.
+    """
 
     name: str
     authors: tuple[str, ...]
@@ -158,6 +181,7 @@ class Paper:
     systems: tuple[System, ...]
     venue: str | None = None
     year: int | None = None
+    groups: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
     @property
     def citation(self) -> str:
@@ -174,7 +198,7 @@ class Paper:
 
 def uses() -> dict[str, str]:
     """Return the permitted use of each fact, statement and series of all papers, by id."""
-    rows: list[Fact | Statement | Series] = []
+    rows: list[Fact | Statement | SizeSeries] = []
     for paper in papers():
         for system in paper.systems:
             rows += [*system.facts, *system.statements, *system.series]
@@ -207,23 +231,26 @@ def read_paper(path: Path) -> Paper:
                     f"{len(series['values'])} values; give one value for each size"
                 )
     systems = tuple(_system(system) for system in data["systems"])
-    return Paper(
-        path.stem, tuple(data["authors"]), data["title"], systems, data.get("venue"), data.get("year")
-    )
+    groups = {
+        group["name"]: tuple((one["machine"], one.get("mode", "")) for one in group["of"])
+        for group in data.get("groups", ())
+    }
+    authors, venue, year = tuple(data["authors"]), data.get("venue"), data.get("year")
+    return Paper(path.stem, authors, data["title"], systems, venue, year, groups)
 
 
 def _system(data: dict[str, Any]) -> System:
     facts = tuple(_fact(fact) for fact in data.get("facts", ()))
     statements = tuple(Statement(**_claimed(statement)) for statement in data.get("statements", ()))
-    series = tuple(_series(one) for one in data.get("series", ()))
+    series = tuple(_size_series(one) for one in data.get("series", ()))
     return System(**{**data, "facts": facts, "statements": statements, "series": series})
 
 
-def _series(data: dict[str, Any]) -> Series:
+def _size_series(data: dict[str, Any]) -> SizeSeries:
     factor, unit = _UNITS[data["unit"]]
     rest = {key: value for key, value in data.items() if key not in ("bytes", "values", "unit")}
     points = zip(data["bytes"], data["values"], strict=True)
-    return Series(**rest, unit=unit, points=tuple((size, value * factor) for size, value in points))
+    return SizeSeries(**rest, unit=unit, points=tuple((size, value * factor) for size, value in points))
 
 
 def _fact(data: dict[str, Any]) -> Fact:
@@ -235,6 +262,26 @@ def _fact(data: dict[str, Any]) -> Fact:
 
 
 def _claimed(data: dict[str, Any]) -> dict[str, Any]:
-    given = data.get("scaling", ())
-    claims = (Claim(**{**claim, "benchmarks": tuple(claim.get("benchmarks", ()))}) for claim in given)
-    return {**data, "scaling": tuple(claims)}
+    claims = (
+        Claim(
+            **{
+                **claim,
+                "benchmarks": tuple(claim.get("benchmarks", ())),
+                "series": tuple(map(_series, claim.get("series", ()))),
+            }
+        )
+        for claim in data.get("claims", ())
+    )
+    return {**data, "claims": tuple(claims)}
+
+
+def _series(data: dict[str, Any]) -> Series:
+    ranks = data.get("ranks", ())
+    listed = {name: _several(data.get(name, ())) for name in ("bytes", "arrangements", "programs")}
+    axes = {name: _several(value) for name, value in data.get("axes", {}).items()}
+    many = ranks if isinstance(ranks, str) else _several(ranks)
+    return Series(**{**data, **listed, "ranks": many, "axes": axes})
+
+
+def _several(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kiviat.analysis.aggregate.tables import grids
-from kiviat.analysis.published.scaling import claim_verdicts
+from kiviat.analysis.published.curves import scaling_verdicts
 from kiviat.analysis.scaling.reading import readings
 from kiviat.analysis.scaling.series import Selection, Source, joined, scaling
 from kiviat.cli.options.files import print_name
@@ -28,7 +28,7 @@ def execute(request: ScalingRequest) -> int:
     sources = _sources(request.runs)
     result = scaling(sources, Selection(tuple(request.benchmark), request.metric, request.kind))
     found = readings(result, sources, at)
-    published = claim_verdicts(result.studies, sources)
+    published = scaling_verdicts(result.studies, sources)
     if request.output:
         page = render_scaling(found, sources, result.left_out, published)
         write_whole(page, Path(request.output), "report")

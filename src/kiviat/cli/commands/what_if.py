@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kiviat.analysis.aggregate.calibration import calibrated
+from kiviat.analysis.published.results import value_of
 from kiviat.cli.options.native_program import described, program
 from kiviat.cli.options.request import WhatIfRequest, Where
 from kiviat.cli.options.simulated_program import refuse_options_of_programs
@@ -23,7 +24,6 @@ from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.launch.substrates.substrate import layout_of
 from kiviat.machine.modelled.machine import Machine, find_machine, load_machine
 from kiviat.model.changes import changes
-from kiviat.model.question import value_of
 from kiviat.placement import Layout
 from kiviat.plan import Overrides, load_plan
 from kiviat.plan.case import Case

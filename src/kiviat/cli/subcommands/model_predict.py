@@ -10,12 +10,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kiviat.analysis.aggregate.summary import Summary, summarise
+from kiviat.analysis.published.results import value_of
 from kiviat.cli.options.request import ModelPredictRequest
 from kiviat.cli.text.table import bold, print_rows, print_table
 from kiviat.cli.text.values import setting
 from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, find_machine
-from kiviat.model.question import value_of
 from kiviat.record import InputError
 from kiviat.record.run import Run
 from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 
+from kiviat.analysis.published.question import Case, Question
+from kiviat.analysis.published.results import key, lookup_in
+from kiviat.analysis.published.text import about_text
+from kiviat.analysis.published.verdict import TOLERANCE, Verdict, conflicts, is_exact, judge
 from kiviat.cli.options.request import ModelCheckRequest, ModelValidateRequest
 from kiviat.cli.text.table import bold, print_table
 from kiviat.cli.visible import erase_line, visible_cell
 from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, find_machine, machines
-from kiviat.model.page import ModelVerdict, columns, effect_text, errors, page, what
-from kiviat.model.question import Question
-from kiviat.model.rows import calibration, validation
+from kiviat.model.page import ModelVerdict, columns, effect_text, errors, page
 from kiviat.model.sensitivity import Variant, effects, variants
-from kiviat.model.verdict import TOLERANCE, Verdict, conflicts, is_exact, judge
-from kiviat.record import InputError, Record, write_whole
+from kiviat.model.validation import calibration, validation
+from kiviat.record import InputError, write_whole
 from kiviat.record.units import counted
 
 _PAGE = Path("docs/reference/validation.md")
@@ -46,18 +47,18 @@ def _check(request: ModelCheckRequest) -> int:
         return 0
     contradicting = conflicts(questions)
     lines, off = [], 0
-    for verdict in _judged(machine, questions):
-        row = verdict.question.row
+    for question, verdict in zip(questions, _judged(machine, questions), strict=True):
+        row = verdict.row
         note = ""
         if row.id in contradicting:
             note = f"contradicts {', '.join(contradicting[row.id])}"
-        elif not is_exact(verdict.question):
-            note = "not exact" if verdict.question.wants else "no message: it sets a rate or a size"
+        elif not is_exact(question):
+            note = "not exact" if question.series else "no message: it sets a rate or a size"
         elif row.id in machine.base_rows:
             note = f"a row of {machine.base}, which this is a variant of"
         elif verdict.error is None or abs(verdict.error) > TOLERANCE:
             note, off = f"off by more than {100 * TOLERANCE:.0f} %", off + 1
-        lines.append([row.id, what(row), *columns(verdict), note])
+        lines.append([row.id, about_text(row), *columns(verdict), note])
     print(f"{bold(machine.name)}: {machine.title}, version {machine.version}, hash {machine.hash[:16]}")
     print_table("<<>>><", ["row", "", "published", "model", "error", ""], lines)
     if off:
@@ -96,28 +97,23 @@ def _validated(machine: Machine, sensitivity: bool) -> list[ModelVerdict]:
         for at, verdict in zip(varied, _judged(variant.machine, questions), strict=True):
             at.append((variant, verdict))
     return [
-        ModelVerdict(
-            verdict, effects(verdict.predicted, [(variant, other.predicted) for variant, other in others])
-        )
+        ModelVerdict(verdict, effects(verdict.answer, [(variant, other.answer) for variant, other in others]))
         for verdict, others in zip(verdicts, varied, strict=True)
     ]
 
 
 def _judged(machine: Machine, questions: Sequence[Question]) -> list[Verdict]:
     """Judge all questions. Their cases are simulated together, in parallel, and each only once."""
-    asked = [
-        SimulatedCase(
-            machine, want.benchmark, want.ranks, want.bytes, want.axes, want.place, want.per_node, want.bind
-        )
-        for question in questions
-        for want in question.wants
-    ]
-    records = iter(simulate(asked, _teller(machine)) if asked else [])
-    return [judge(question, _next(records, len(question.wants))) for question in questions]
+    cases = list({key(case): case for question in questions for case in question.cases}.values())
+    records = simulate([_simulated(machine, case) for case in cases], _teller(machine)) if cases else []
+    look = lookup_in({key(case): record for case, record in zip(cases, records, strict=True)})
+    return [judge(question, look) for question in questions]
 
 
-def _next(records: Iterator[Record], count: int) -> list[Record]:
-    return list(islice(records, count))
+def _simulated(machine: Machine, case: Case) -> SimulatedCase:
+    return SimulatedCase(
+        machine, case.benchmark, case.ranks, case.bytes, case.axes, case.place, case.per_node, case.bind
+    )
 
 
 def _teller(machine: Machine) -> Callable[[str], None]:
@@ -143,8 +139,8 @@ def _print(machine: Machine, judged: Sequence[ModelVerdict], sensitivity: bool) 
         return
     lines = []
     for one in judged:
-        row = one.verdict.question.row
-        cells = [row.id, what(row)[:60], *columns(one.verdict)]
+        row = one.verdict.row
+        cells = [row.id, about_text(row)[:60], *columns(one.verdict)]
         lines.append(cells + (["; ".join(map(effect_text, one.causes[:4]))] if sensitivity else []))
     heads = ["row", "", "published", "predicted", "error", *(["± 25 % of what is assumed"] * sensitivity)]
     print_table("<<>><" + "<" * sensitivity, heads, lines)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from kiviat.analysis.published.scaling import ClaimVerdict
+from kiviat.analysis.published.text import place_text, statement_text, verdict_text
+from kiviat.analysis.published.verdict import Verdict
 from kiviat.analysis.scaling.curve import Curve, Point
 from kiviat.analysis.scaling.laws import Fit
 from kiviat.analysis.scaling.reading import Reading
@@ -21,18 +22,15 @@ from kiviat.report.scaling.text import (
     known_text,
     law_text,
     per_watt_text,
-    place_text,
     prediction_text,
     ratio_text,
-    statement_text,
-    verdict_text,
 )
 
 # Number of message sizes shown for a benchmark; CSV, JSON and the page have all.
 _MAX_SIZES = 6
 
 
-def print_readings(found: Sequence[Reading], published: Sequence[ClaimVerdict]) -> None:
+def print_readings(found: Sequence[Reading], published: Sequence[Verdict]) -> None:
     """Print each study with a few of its message sizes, and the verdicts on published claims."""
     shown = _few(found)
     for place, reading in enumerate(shown):
@@ -46,11 +44,11 @@ def print_readings(found: Sequence[Reading], published: Sequence[ClaimVerdict]) 
         _print_published(of_no_study)
 
 
-def _print_published(found: Sequence[ClaimVerdict]) -> None:
+def _print_published(found: Sequence[Verdict]) -> None:
     """Print two lines for each claim: the published statement, and the verdict by these results."""
     print("as published")
     for one in found:
-        print(f"  {place_text(one)}: {statement_text(one)}")
+        print(f"  {place_text(one.row)}: {statement_text(one.row)}")
         print(f"    {verdict_text(one)}: {one.words}")
 
 
@@ -68,7 +66,7 @@ def _few(found: Sequence[Reading]) -> list[Reading]:
     ]
 
 
-def _print(reading: Reading, published: Sequence[ClaimVerdict]) -> None:
+def _print(reading: Reading, published: Sequence[Verdict]) -> None:
     study = reading.study
     print(f"{bold(study.title)}: {kind_text(study)}\n")
     for place, curve in enumerate(study.curves):
@@ -133,7 +131,7 @@ def _remarks(curve: Curve, point: Point) -> str:
     return ", ".join(words)
 
 
-def as_json(reading: Reading, published: Sequence[ClaimVerdict]) -> dict[str, Any]:
+def as_json(reading: Reading, published: Sequence[Verdict]) -> dict[str, Any]:
     """Return a study with its curves, fits and published claims for JSON."""
     study = reading.study
     return {
@@ -162,14 +160,14 @@ def as_json(reading: Reading, published: Sequence[ClaimVerdict]) -> dict[str, An
     }
 
 
-def published_json(one: ClaimVerdict) -> dict[str, Any]:
+def published_json(one: Verdict) -> dict[str, Any]:
     """Return a paper's claim and the verdict on it for JSON."""
     return {
         "id": one.row.id,
-        "paper": one.paper.citation,
-        "location": one.row.location,
-        "says": statement_text(one),
-        "asks": one.claim.asks,
+        "paper": one.row.paper.citation,
+        "location": one.row.fact.location,
+        "says": statement_text(one.row),
+        "asks": one.claim.asks if one.claim else None,
         "verdict": one.verdict,
         "words": one.words,
         "predicted": one.predicted,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kiviat.analysis.published.scaling import AGREES, DISAGREES, ClaimVerdict
+from kiviat.analysis.published.text import place_text, statement_text, verdict_text
+from kiviat.analysis.published.verdict import AGREES, DISAGREES, Verdict
 from kiviat.analysis.scaling.curve import Curve, Point
 from kiviat.analysis.scaling.reading import Reading
 from kiviat.analysis.scaling.series import Source, Study
@@ -23,11 +24,8 @@ from kiviat.report.scaling.text import (
     off_text,
     parameters_text,
     per_watt_text,
-    place_text,
     prediction_text,
     ratio_text,
-    statement_text,
-    verdict_text,
 )
 
 
@@ -107,7 +105,7 @@ def render_scaling(
     readings: Sequence[Reading],
     sources: Sequence[Source],
     left_out: Sequence[str],
-    published: Sequence[ClaimVerdict] = (),
+    published: Sequence[Verdict] = (),
 ) -> str:
     """Return the page as HTML; `sources` are those of the curves, `left_out` reasons for missing curves."""
     first = [source.runs[0] for source in sources]
@@ -152,7 +150,7 @@ def render_scaling(
         ],
         sections=sections,
         published=of_no_study,
-        papers=list(dict.fromkeys(one.paper.citation for one in published)),
+        papers=list(dict.fromkeys(one.row.paper.citation for one in published)),
         left_out=left_out,
     )
 
@@ -162,7 +160,7 @@ def _section(
     group: Sequence[Reading],
     labels: Mapping[str, tuple[int, RunLabel]],
     machines: int,
-    published: Sequence[ClaimVerdict],
+    published: Sequence[Verdict],
 ) -> Section:
     study = group[0].study
     reasons = {one.study.why for one in group}
@@ -182,10 +180,10 @@ def _section(
     )
 
 
-def _claim_line(one: ClaimVerdict, about: str) -> ClaimLine:
+def _claim_line(one: Verdict, about: str) -> ClaimLine:
     return ClaimLine(
-        statement=statement_text(one),
-        place=place_text(one),
+        statement=statement_text(one.row),
+        place=place_text(one.row),
         about=about,
         verdict=verdict_text(one),
         mood={AGREES: "good", DISAGREES: "bad"}.get(one.verdict, ""),

@@ -6,13 +6,11 @@ import math
 from collections.abc import Sequence
 
 from kiviat.analysis.hpcc.bottlenecks import listed
-from kiviat.analysis.published.scaling import CANNOT_TELL, ClaimVerdict
 from kiviat.analysis.scaling.curve import Curve, Prediction, Ratio
 from kiviat.analysis.scaling.energy import Power
 from kiviat.analysis.scaling.equivalence import Equal
 from kiviat.analysis.scaling.laws import Fit, Parameter
 from kiviat.analysis.scaling.series import Study
-from kiviat.record.published import Fact
 from kiviat.record.units import UNAVAILABLE, counted, format_range, format_value, three_digits
 
 _FAR = 100  # limits beyond this many times the measured number of ranks are omitted
@@ -155,33 +153,6 @@ def _equal(one: Equal) -> str:
     if one.ranks is None or one.low is None or one.high is None:
         return one.words
     return f"{one.words} ({three_digits(one.low)} – {three_digits(one.high)})"
-
-
-def statement_text(one: ClaimVerdict) -> str:
-    """Return the published statement: "HPCCG, ordering of MFLOPS: Opteron cluster > SC072"."""
-    row = one.row
-    said = _fact_text(row) if isinstance(row, Fact) else row.says
-    return f"{row.benchmark}, {row.metric}" + (f": {said}" if said else "")
-
-
-def _fact_text(fact: Fact) -> str:
-    relation = "" if fact.relation == "=" else f"{fact.relation} "
-    if fact.unit == "1":
-        return f"{relation}{fact.value:g}"
-    if fact.unit == "flop/J":
-        return f"{relation}{format_value(fact.value, 'flop/s')} per W"
-    return relation + format_value(fact.value, fact.unit)
-
-
-def place_text(one: ClaimVerdict) -> str:
-    """Return its place: "Martin et al., section 7.1 / Fig 9 (S-021)"."""
-    where = one.row.location
-    return f"{one.paper.short}, {'section ' if where[:1].isdigit() else ''}{where} ({one.row.id})"
-
-
-def verdict_text(one: ClaimVerdict) -> str:
-    """Return "agrees", or "agrees, predicted" for a model."""
-    return one.verdict + (", predicted" if one.predicted and one.verdict != CANNOT_TELL else "")
 
 
 def known_text(count: int | None) -> str:

@@ -17,17 +17,32 @@ import numpy as np
 from kiviat.analysis.aggregate.nodes import Nodes
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
-from kiviat.analysis.published.arrangements import Quantity
+from kiviat.analysis.published.question import (
+    Lookup,
+    Quantity,
+    Row,
+    Subject,
+    Value,
+    all_rows,
+    rows_about,
+)
+from kiviat.analysis.published.results import NETWORK_BYTES
+from kiviat.analysis.published.sources import is_alike
+from kiviat.analysis.published.text import answer_text, gap_text, published_text
+from kiviat.analysis.published.verdict import Verdict, judge, questions
 from kiviat.record.run import Run
 from kiviat.record.traits import Traits, TraitsByName
 from kiviat.record.units import format_value, three_digits
-from kiviat.report.study.network_sharing_claims import Sentences, said_of_programs
 from kiviat.report.study.programs import communicating
 
 # Larger ratios are written as "times", not in percent.
 _TIMES = 9.0
 
 NodesOf = Callable[[str, int], Nodes | None]
+
+# A paper's citation; of each claim its place in the paper, what it is about, its value, what it is here, and
+# the verdict.
+Sentences = tuple[str, list[tuple[str, str, str, str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +195,6 @@ def _sharing(
             lines.append((name.upper(), cells))
         return Block(title, lines)
 
-    def known(run: str, program: str, quantity: Quantity) -> float | None:
-        if (one := held[run].get(program)) is None:
-            return None
-        if quantity == "network bytes":
-            return one.network_bytes
-        # Oversubscribed ranks wait for processors, so rates do not show the effect of sharing.
-        return None if one.oversubscribed else one.rate
-
     bound = _bound_otherwise(order, ranks, nodes_of)
     blocks = [
         block("Performance", _performance),
@@ -204,10 +211,54 @@ def _sharing(
         clock=clock,
         heads=[_arrangement(run, ranks[run.id], nodes_of) for run in order],
         quantities=[one for one in blocks if any(any(cells) for _, cells in one.lines)],
-        published=said_of_programs(
-            order[0], [(run, nodes_of(run.id, ranks[run.id])) for run in order], known
-        ),
+        published=_claims(order[0], _lookup([(run, nodes_of(run.id, ranks[run.id])) for run in order], held)),
     )
+
+
+def _claims(run: Run, look: Lookup) -> list[Sentences]:
+    """Return the verdicts on what papers say of programs in arrangements, by paper.
+
+    For a model, everything that is said of its machine; for other machines, what their results answer.
+    """
+    model = run.machine.model
+    names = tuple((one.machine, one.mode) for one in model.published) if model else ()
+    subject = Subject(names)
+    found: dict[str, list[tuple[str, str, str, str, str]]] = {}
+    for row in rows_about(subject) if model else all_rows():
+        for question in questions(row, subject) if row.fact.use == "validate" else ():
+            if any(case.per_node and case.place for case in question.cases):
+                verdict = judge(question, look)
+                if model or verdict.answer is not None:
+                    found.setdefault(row.paper.citation, []).append(_sentence(row, verdict))
+    return list(found.items())
+
+
+def _sentence(row: Row, verdict: Verdict) -> tuple[str, str, str, str, str]:
+    about = ", ".join(filter(None, (row.system.mode, row.fact.benchmark, row.fact.metric)))
+    answered = verdict.answer is not None
+    here, gap = (answer_text(verdict), gap_text(verdict)) if answered else ("–", "–")
+    return row.fact.location, about, published_text(row), here, gap
+
+
+def _lookup(arranged: Sequence[tuple[Run, Nodes | None]], held: Mapping[str, Mapping[str, _Held]]) -> Lookup:
+    """Return a lookup of rates and network bytes in the run that has the ranks of a case so placed."""
+
+    def look(quantity: Quantity) -> Value:
+        case, in_bytes = quantity.case, quantity.metric == NETWORK_BYTES
+        for run, nodes in arranged:
+            # Binding to other cores of a node does not change the messages.
+            if nodes is not None and is_alike(nodes, case) and (in_bytes or run.bind == case.bind):
+                one = held[run.id].get(case.benchmark)
+                if one is None:
+                    return Value(None, f"run {run.id} has no {case.benchmark}")
+                if in_bytes:
+                    return Value(one.network_bytes)
+                # Oversubscribed ranks wait for processors, so times do not show the effect of sharing.
+                known = {"rate": one.rate, "network_time": one.network_s}
+                return Value(None if one.oversubscribed else known.get(quantity.metric))
+        return Value(None, f"no run has {case.ranks} ranks on nodes like this")
+
+    return look
 
 
 def _bound_otherwise(order: Sequence[Run], ranks: Mapping[str, int], nodes_of: NodesOf) -> list[str | None]:

@@ -1,4 +1,4 @@
-"""Compares published claims about scaling with runs on the machines concerned.
+"""Forms of claims about scaling, which curves over ranks, sockets and power answer.
 
 The rows of published/ define the claims (record.published.Claim). The bounds below are Kiviat's.
 """
@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kiviat.analysis.hpcc.bottlenecks import listed
+from kiviat.analysis.published.question import Row, all_rows
+from kiviat.analysis.published.verdict import AGREES, CANNOT_TELL, DISAGREES, Verdict, keeps_bound
 from kiviat.analysis.scaling.curve import Curve, Point
 from kiviat.analysis.scaling.equivalence import different, work
 from kiviat.analysis.scaling.series import Source, Study
-from kiviat.record.published import Claim, Fact, Paper, Statement, System, keeps_bound, papers
+from kiviat.record.published import Claim, Fact
 from kiviat.record.run import Run
 from kiviat.record.units import counted, format_value, three_digits
 
@@ -22,46 +23,26 @@ POOR = 0.5  # limit of the parallel efficiency
 NEARLY = 1.25  # limit of the ratio of times
 ABOUT = 0.1
 
-AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
-
-Row = Fact | Statement
 Machines = Mapping[str, frozenset[str]]  # a curve's label to the published names of its machine
 # A verdict, its numbers or the reason why it cannot be determined, and whether it is based on predictions.
 Answer = tuple[str, str, bool]
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimVerdict:
-    """A published claim and its verdict.
-
-    `study` is the study compared, None for claims about a machine or without a run; `verdict` is AGREES,
-    DISAGREES or CANNOT_TELL; `words` are its numbers or the reason; `predicted` says whether it rests on a
-    model.
-    """
-
-    paper: Paper
-    row: Row
-    claim: Claim
-    study: Study | None
-    verdict: str
-    words: str
-    predicted: bool
-
-
-def claim_verdicts(studies: Sequence[Study], sources: Sequence[Source]) -> list[ClaimVerdict]:
-    """Return the verdicts on all claims of each paper that concerns one of the machines."""
+def scaling_verdicts(studies: Sequence[Study], sources: Sequence[Source]) -> list[Verdict]:
+    """Return the verdicts on all claims about scaling of each paper that concerns one of the machines."""
     machines = {source.label: _published(source.runs[0]) for source in sources}
     here = {name for names in machines.values() for name in names}
-    found: dict[object, ClaimVerdict] = {}
-    for paper in papers():
-        claims = list(_claims(paper))
-        if any(here & {_machine(system, claim), claim.than} for system, _, claim in claims):
-            for system, row, claim in claims:
-                for study, verdict, words, predicted in _of(system, row, claim, studies, machines):
-                    # A row with two claims reports missing machines only once.
-                    key = row.id, claim if study else "", id(study), words
-                    one = ClaimVerdict(paper, row, claim, study, verdict, words, predicted)
-                    found.setdefault(key, one)
+    claims = [(row, claim) for row in all_rows() for claim in row.fact.claims if claim.asks in SCALING_FORMS]
+    concerned = {row.paper.name for row, claim in claims if here & {_machine(row, claim), claim.than}}
+    found: dict[object, Verdict] = {}
+    for row, claim in claims:
+        if row.paper.name in concerned:
+            for study, verdict, words, predicted in _of(row, claim, studies, machines):
+                # A row with two claims reports missing machines only once.
+                key = row.id, claim if study else "", id(study), words
+                holds = {AGREES: True, DISAGREES: False}.get(verdict)
+                one = Verdict(row, claim, holds=holds, words=words, study=study, predicted=predicted)
+                found.setdefault(key, one)
     return list(found.values())
 
 
@@ -71,23 +52,15 @@ def _published(run: Run) -> frozenset[str]:
     return frozenset((run.machine.name, *(one.machine for one in (model.published if model else ()))))
 
 
-def _claims(paper: Paper) -> Iterator[tuple[System, Row, Claim]]:
-    for system in paper.systems:
-        rows: tuple[Row, ...] = (*system.facts, *system.statements)
-        for row in rows:
-            for claim in row.scaling:
-                yield system, row, claim
-
-
-def _machine(system: System, claim: Claim) -> str:
-    return claim.of or system.machine
+def _machine(row: Row, claim: Claim) -> str:
+    return claim.of or row.system.machine
 
 
 def _of(
-    system: System, row: Row, claim: Claim, studies: Sequence[Study], machines: Machines
+    row: Row, claim: Claim, studies: Sequence[Study], machines: Machines
 ) -> Iterator[tuple[Study | None, str, str, bool]]:
     """Yield the answer for each study concerned, or for the machine, or the reason why there is none."""
-    name = _machine(system, claim)
+    name = _machine(row, claim)
     here = {name for names in machines.values() for name in names}
     wanted = dict.fromkeys((name, *([claim.than] if claim.than else ())))
     if lacking := [f"no run of {other}" for other in wanted if other not in here]:
@@ -101,8 +74,8 @@ def _of(
             if name in machines[curve.label]
             for point in curve.points
         ]
-        assert isinstance(row, Fact)
-        yield None, *_OF_MACHINES[claim.asks](points, row, claim)
+        assert isinstance(row.fact, Fact)
+        yield None, *_OF_MACHINES[claim.asks](points, row.fact, claim)
         return
     found = False
     for study in studies:
@@ -270,3 +243,5 @@ _OF_MACHINES: Mapping[str, Callable[[Points, Fact, Claim], Answer]] = {
     "socket_watts": _watts,
     "peak": _peak,
 }
+# All forms of claims about scaling.
+SCALING_FORMS = frozenset((*_OF_PROGRAMS, *_OF_MACHINES))

@@ -1,0 +1,159 @@
+"""Results of machines in runs, as published rows and the figures of studies ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kiviat.analysis.aggregate.nodes import Nodes, nodes_of
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.published.question import Case, Lookup, Quantity, Subject, Value
+from kiviat.analysis.published.results import NETWORK_BYTES
+from kiviat.record.run import Run
+from kiviat.record.traits import TraitsByName
+from kiviat.record.types import Row, Scalar
+
+
+@dataclass(frozen=True)
+class MachineResults:
+    """All results of one machine. `parts` names the run of the study that each run is, by its id."""
+
+    label: str
+    runs: tuple[Run, ...]
+    summaries: Sequence[Summary]
+    grids: Sequence[Grid]
+    rows: Sequence[Row]
+    traits: TraitsByName
+    parts: Mapping[str, str]
+
+    @property
+    def predicted(self) -> bool:
+        """True if the results are a model's."""
+        return any(run.clock == "simulated" for run in self.runs)
+
+    @property
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """Names and modes of the machine in papers: those of its model, or its own (--machine)."""
+        model = self.runs[0].machine.model
+        if model:
+            return tuple((one.machine, one.mode) for one in model.published)
+        return ((self.runs[0].machine.name, ""),)
+
+    @property
+    def calibrated_on(self) -> frozenset[str]:
+        """Published rows that the model was fitted to."""
+        model = self.runs[0].machine.model
+        return frozenset(model.calibrated_on if model else ())
+
+    @cached_property
+    def subject(self) -> Subject:
+        """The machine as rows ask of it; its cores end where the results do."""
+        most = max((one.ranks for one in self.summaries), default=0)
+        return Subject(self.names, most, "the results reach {} ranks")
+
+    @cached_property
+    def _by_metric(self) -> Mapping[tuple[str, str], list[Summary]]:
+        found: dict[tuple[str, str], list[Summary]] = {}
+        for one in self.summaries:
+            found.setdefault((one.benchmark, one.metric), []).append(one)
+        return found
+
+    @cached_property
+    def _runs_by_id(self) -> Mapping[str, Run]:
+        return {run.id: run for run in self.runs}
+
+    def of(self, benchmark: str, metric: str) -> Sequence[Summary]:
+        """Return the summaries of a metric."""
+        return self._by_metric.get((benchmark, metric), ())
+
+    def axes(self, benchmark: str, axes: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
+        """Return axes without those that have their default, with which cases do not name them.
+
+        A size of the launch ("world") is no setting of the benchmark either.
+        """
+        defaults = self.traits[benchmark].defaults
+        return {
+            name: value
+            for name, value in axes.items()
+            if name != "world" and not (name in defaults and defaults[name] == value)
+        }
+
+    def look(self, quantity: Quantity) -> Value:
+        """Return the value of a quantity, or the reason why there is none."""
+        case = quantity.case
+        if quantity.metric == NETWORK_BYTES:
+            found = next(self._network_bytes(case), None)
+            if found is not None:
+                return Value(found, "", self.predicted, "B")
+        wanted = self.axes(case.benchmark, case.axes)
+        # Where only interfaces count, they count frames with their headers.
+        metric = "interface_bytes" if quantity.metric == NETWORK_BYTES else quantity.metric
+        near = [
+            one
+            for one in self.of(case.benchmark, metric)
+            if one.ranks == case.ranks
+            and one.bytes == case.bytes
+            and self.axes(case.benchmark, one.axes) == wanted
+        ]
+        placed = [one for one in near if self._is_placed(self._runs_by_id[one.run], case)]
+        if not placed:
+            return Value(None, self._reason(case, bool(near)))
+        if case.per_node and quantity.metric in ("rate", "time") and placed[0].oversubscribed:
+            return Value(None, f"{self.label}: ranks share cores, so their rates say nothing")
+        return Value(placed[0].median, "", placed[0].clock == "simulated", placed[0].unit)
+
+    def _reason(self, case: Case, elsewhere: bool) -> str:
+        if elsewhere:
+            return f"{self.label}: no run has the ranks of {case.benchmark} on nodes as the paper had"
+        size = "" if case.bytes is None else f" of {case.bytes} B"
+        where = "".join(f", {name} {value}" for name, value in case.axes.items())
+        return f"{self.label}: no result of {case.benchmark}{size} on {case.ranks} ranks{where}"
+
+    def _is_placed(self, run: Run, case: Case) -> bool:
+        if case.per_node is None:
+            return run.place in (None, "blocked", case.place) and (
+                run.ranks_per_node is None or case.ranks == 1
+            )
+        nodes = nodes_of(run, case.reach)
+        return nodes is not None and is_alike(nodes, case) and (case.bind is None or run.bind == case.bind)
+
+    def _network_bytes(self, case: Case) -> Iterator[float]:
+        """Yield the bytes of messages between nodes, of runs whose nodes are those of the case."""
+        wanted = self.axes(case.benchmark, case.axes)
+        for grid in self.grids:
+            if (grid.benchmark, grid.name, grid.ranks) != (case.benchmark, "message_bytes", case.ranks):
+                continue
+            nodes = nodes_of(self._runs_by_id[grid.run], grid.ranks)
+            if nodes and is_alike(nodes, case) and self.axes(case.benchmark, grid.axes) == wanted:
+                sent = grid.median.sum(axis=0)
+                ranks = range(grid.ranks)
+                far = np.array([[not nodes.near(a, b) for b in ranks] for a in ranks])
+                yield float(sent[far].sum())
+
+
+def is_alike(nodes: Nodes, case: Case) -> bool:
+    """Return whether the same ranks share nodes, irrespective of node names."""
+    ranks = len(nodes.of)
+    if case.reach > ranks:
+        return False
+    wanted = [case.node(rank) for rank in range(case.reach)]
+    pairs = set(zip(nodes.of, wanted, strict=False))
+    return len(pairs) == len(set(wanted)) == len(set(nodes.of[: case.reach]))
+
+
+def lookup_across(machines: Sequence[MachineResults], own: MachineResults | None) -> Lookup:
+    """Return a lookup that asks `own`, or the machine that a quantity names."""
+
+    def look(quantity: Quantity) -> Value:
+        if not quantity.machine:
+            return own.look(quantity) if own else Value(None, "no machine is asked")
+        for machine in machines:
+            if machine.subject.is_named(quantity.machine, quantity.mode):
+                return machine.look(quantity)
+        return Value(None, f"no results of {f'{quantity.machine} {quantity.mode}'.strip()}")
+
+    return look
