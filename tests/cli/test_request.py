@@ -109,6 +109,9 @@ def test_what_follows_from_a_request_leaves_it_as_it_is() -> None:
     where = Where(place="cyclic")
     assert settled_shape("8x2", where) == ("16", replace(where, ppn=2))
     assert settled_shape("16", where) == ("16", where)
+    assert settled_shape("2x1,12x1", where) == ("2,12", replace(where, ppn=1))
+    with pytest.raises(InputError, match="1, 2 ranks on a node; a run has one number"):
+        settled_shape("2x1,4x2", where)
     assert where.ppn is None
     assert with_plan_of_lammps(PlanOptions(benchmarks=("lammps-lj",))).plan == "lammps"
     assert with_plan_of_lammps(PlanOptions(benchmarks=("lammps-lj", "pingpong"))).plan is None

@@ -79,15 +79,24 @@ def scheduler_to_ask(text: str | None) -> Scheduler | None:
 
 
 def settled_shape(ranks: str | None, where: Where) -> tuple[str | None, Where]:
-    """Return ranks and placement; `-n 8x2` becomes 16 ranks, two per node."""
+    """Return ranks and placement; `-n 8x2` becomes 16 ranks, two per node.
+
+    Several shapes, as in `-n 2x1,12x1`, have the same number of ranks per node; InputError if they differ.
+    """
     if ranks is None or "x" not in ranks.lower():
         return ranks, where
-    shape = parse_shape(ranks)
-    if where.ppn not in (None, shape.per_node):
+    shapes = [parse_shape(word.strip()) for word in ranks.split(",")]
+    per_node = {shape.per_node for shape in shapes}
+    if len(per_node) > 1:
+        listed = ", ".join(map(str, sorted(per_node)))
         raise InputError(
-            f"-n {ranks} puts {shape.per_node} ranks on a node, --ppn says {where.ppn}; leave one out"
+            f"-n {ranks} puts {listed} ranks on a node; a run has one number: make a run for each shape"
         )
-    return str(shape.nodes * shape.per_node), replace(where, ppn=shape.per_node)
+    only = per_node.pop()
+    if where.ppn not in (None, only):
+        raise InputError(f"-n {ranks} puts {only} ranks on a node, --ppn says {where.ppn}; leave one out")
+    counts = dict.fromkeys(str(shape.nodes * shape.per_node) for shape in shapes)
+    return ",".join(counts), replace(where, ppn=only)
 
 
 def options_of(where: Where) -> LauncherOptions:
