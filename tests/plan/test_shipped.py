@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
+import kiviat.plan
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.programs.lammps import described as of_lammps
@@ -158,3 +160,10 @@ def scopes(kernel: dict[str, Any]) -> list[str | None]:
 
 def default_scope(kernel: dict[str, Any]) -> str | None:
     return next((axis["default"] for axis in kernel["axes"] if axis["name"] == "scope"), None)
+
+
+def test_pairs_at_a_distance_meet_both_partners_by_default() -> None:
+    """Published first and last phases are alike: with `disjoint`, each has half of the pairs."""
+    lines = Path(kiviat.plan.__file__).with_name("benchmarks.json").read_text(encoding="utf-8")
+    (pairwise,) = (one for one in json.loads(lines) if one["name"] == "dense_pairwise")
+    assert {axis["name"]: axis["default"] for axis in pairwise["axes"]}["matching"] == "halves"
