@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Protocol
 
-from kiviat.ingest import hpcc, hpcg, hpl, imb, lammps, osu, stream
+from kiviat.ingest import hpcc, hpcg, hpl, imb, lammps, npb, osu, reprompi, stream
 from kiviat.record import UNSEALED_RECORD_SCHEMA, InputError, Record
 from kiviat.record.valid import first_wrong, parse_json
 
@@ -29,7 +29,7 @@ class Format(Protocol):
 
 
 # hpccoutf.txt contains the output of HPL, so hpcc comes before hpl.
-FORMATS: tuple[Format, ...] = (imb, osu, hpcc, hpl, stream, hpcg, lammps)
+FORMATS: tuple[Format, ...] = (imb, osu, hpcc, hpl, stream, hpcg, lammps, npb, reprompi)
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
