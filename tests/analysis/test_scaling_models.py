@@ -41,6 +41,10 @@ def usl(contention: float, agreement: float, weak: bool = False) -> Time:
     return lambda p: 2.0 * (1 + contention * (p - 1) + agreement * p * (p - 1)) / (1 if weak else p)
 
 
+def divided(a: float, b: float, c: float) -> Time:
+    return lambda p: a / p + b * math.log2(p) + c
+
+
 def logarithmic(a: float, b: float, c: float) -> Time:
     return lambda p: a + b * math.log2(p) + c * p
 
@@ -65,6 +69,9 @@ CASES = [
     pytest.param(STRONG, "Amdahl", amdahl(0.0), {"σ": 0.0}, id="Amdahl, nothing serial"),
     pytest.param(STRONG, "USL", usl(0.03, 0.001), {"σ": 0.03, "κ": 0.001}, id="USL"),
     pytest.param(STRONG, "USL", usl(0.05, 0.0), {"σ": 0.05, "κ": 0.0}, id="USL, nothing to agree on"),
+    pytest.param(
+        STRONG, "divided", divided(1.0, 0.002, 0.01), {"a": 1.0, "b": 0.002, "c": 0.01}, id="divided"
+    ),
     pytest.param(WEAK, "USL", usl(0.02, 0.02, weak=True), {"σ": 0.02, "κ": 0.02}, id="USL, weak"),
     pytest.param(WEAK, "Gustafson", gustafson(0.1), {"s": 0.1}, id="Gustafson"),
     pytest.param(

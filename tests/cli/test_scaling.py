@@ -81,7 +81,7 @@ def test_a_run_with_several_numbers_of_ranks(kiviat: Kiviat, make: Make, tmp_pat
     heads = "ranks nodes sockets rate low – high speedup efficiency serial fraction"
     assert " ".join(lines[3].split()) == heads
     assert [line.split()[0] for line in lines[4:10]] == ["1", "2", "4", "8", "16", "32"]
-    assert lines[10] == "law: Amdahl; what USL adds to it is not seen"
+    assert lines[10] == "law: Amdahl; what USL and divided add to it is not seen"
     (law,) = [line for line in lines if line.startswith("  Amdahl: σ = 0.0")]
     assert "measured to 32 ranks" in law
     (prediction,) = [line for line in lines if line.startswith("  at 128 ranks")]

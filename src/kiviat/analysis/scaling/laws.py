@@ -10,6 +10,7 @@ rank (weak scaling), C the work done per second.
   (P − 1) + κ P (P − 1)), where σ is contention and κ the cost of coherence.
 - logarithmic: T = a + b log2 P + c P: work of each rank, trees of messages, and costs that each rank adds for
   all others.
+- divided, strong: T = a / P + b log2 P + c: work that ranks divide, trees of messages, and serial work.
 
 **Fit.** T or C is a sum of columns times nonnegative coefficients, which minimise the squared differences of
 logarithms: launches are assumed to scatter independently, and by the same relative amount at every number of
@@ -200,6 +201,17 @@ STRONG = (
         within=("linear", "Amdahl"),
     ),
     _LOGARITHMIC,
+    Law(
+        "divided",
+        "T = a / P + b log2 P + c",
+        (lambda p: 1 / p, np.log2, _one),
+        (
+            Shape("a", "time that ranks divide among them", _alone(0), seconds=True),
+            Shape("b", "time for each doubling of the ranks", _alone(1), seconds=True),
+            Shape("c", "time that no number of ranks changes", _alone(2), seconds=True),
+        ),
+        within=("linear", "Amdahl"),
+    ),
 )
 WEAK = (
     Law("linear", "T = T1", (_one,), ()),
