@@ -156,6 +156,14 @@ def test_small_systems_and_ratios_of_the_whole_machine(choice: str, beside_large
         assert result.cells[0][PLACE["fft"]].reason == "left out: HPL is not above 1 Tflop/s"
 
 
+@pytest.mark.parametrize(("choice", "kept"), [("auto", False), ("keep", True)])
+def test_a_small_system_alone_beside_published_ones(choice: str, kept: bool) -> None:
+    """It kept the ratios in which small machines have an undue advantage."""
+    result = balance([system(), *published_systems()], small=choice, few_nodes="keep")
+    assert (value(result, "fft") is not None) is kept
+    assert value(result, "stream") is not None
+
+
 @pytest.mark.parametrize(
     ("choice", "beside_large", "kept"),
     [("auto", False, True), ("auto", True, False), ("keep", True, True), ("drop", False, False)],
@@ -237,11 +245,6 @@ def test_published_systems_are_chosen_by_a_part_of_the_name() -> None:
     everything = published_systems()
     assert [system.id for system in chosen(everything, "SX 8")] == ["nec-sx-8"]
     assert chosen(everything, "vax") == [] and chosen(everything, "") == []
-
-
-def test_published_values_do_not_decide_the_rules() -> None:
-    largest = [system for system in published_systems() if "hpl" in system.whole.quantities]
-    assert value(balance([system(), *largest]), "fft") is not None
 
 
 # ---- What simulated and powered runs have besides

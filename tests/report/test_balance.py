@@ -53,7 +53,7 @@ def made(**changes: Any) -> tuple[Balance, str]:
 
 @cache
 def everything() -> tuple[Balance, str]:
-    return made(few_nodes="keep")
+    return made(small="keep", few_nodes="keep")
 
 
 def points(text: str) -> list[tuple[float, float]]:

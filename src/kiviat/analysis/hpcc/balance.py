@@ -122,7 +122,9 @@ def balance(systems: Sequence[System], small: str = "auto", few_nodes: str = "au
     is_small = [_is_small(system.whole) for system in systems]
     is_few = [_has_few_nodes(system.whole) for system in systems]
     own = [system.origin != "published" for system in systems]
-    drop_small, drop_few = _drops(small, is_small, own), _drops(few_nodes, is_few, own)
+    # Published systems are above 1 Tflop/s, by the paper's rule; their nodes are not known.
+    drop_small = _drops(small, is_small, own, not all(own))
+    drop_few = _drops(few_nodes, is_few, own, False)
     cells = []
     for system, of_small, of_few in zip(systems, is_small, is_few, strict=True):
         line = []
@@ -208,9 +210,13 @@ def _has_few_nodes(size: Size) -> bool:
     return size.nodes is not None and size.nodes < FEW_NODES
 
 
-def _drops(choice: str, applies: Sequence[bool], own: Sequence[bool]) -> bool:
+def _drops(choice: str, applies: Sequence[bool], own: Sequence[bool], others: bool) -> bool:
+    """Return whether a rule drops axes: automatically if it applies to some of the systems only.
+
+    `others` says that there are published systems to which it does not apply.
+    """
     of_runs = [one for one, is_own in zip(applies, own, strict=True) if is_own]
-    return choice == "drop" or (choice == "auto" and any(of_runs) and not all(of_runs))
+    return choice == "drop" or (choice == "auto" and any(of_runs) and (others or not all(of_runs)))
 
 
 def _names(systems: Sequence[System], applies: Sequence[bool]) -> list[str]:
@@ -225,7 +231,7 @@ def _rule(
     listed = ", ".join(names)
     done = "is left out" if dropped else "is kept"
     because = {
-        "auto": "as other runs are not so" if dropped else "as all runs are so",
+        "auto": "as others are not so" if dropped else "as all runs are so",
         "keep": f"{option}=keep",
         "drop": f"{option}=drop",
     }[choice]
