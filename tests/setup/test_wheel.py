@@ -79,7 +79,7 @@ def test_the_wheel_fits_every_machine(wheel_file: Path) -> None:
 
 def test_the_wheel_carries_sources_plans_published_results_and_schemas(wheel_file: Path) -> None:
     carried = set(zipfile.ZipFile(wheel_file).namelist())
-    wanted = tracked("machines", "native", "plans", "published", "schema")
+    wanted = tracked("machines", "native", "plans", "published", "schema", "studies")
     assert {"native/CMakeLists.txt", "schema/record.schema.json", "plans/quick.toml"} <= wanted
     assert any(name.startswith("published/") for name in wanted)
     assert {f"kiviat/data/{name}" for name in wanted} <= carried

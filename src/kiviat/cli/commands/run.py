@@ -84,11 +84,11 @@ def execute(request: RunRequest) -> int:
     named = None if request.resume else named_plan(request.what)
     arrangements = load_arrangements(named) if named else ()
     if named and arrangements:
-        return run_arranged(named, arrangements, request, substrate_of(request.where.on), _execute)
-    return _execute(request)[0]
+        return run_arranged(named, arrangements, request, substrate_of(request.where.on), run_once)
+    return run_once(request)[0]
 
 
-def _execute(request: RunRequest) -> tuple[int, Path | None]:
+def run_once(request: RunRequest) -> tuple[int, Path | None]:
     """Return the exit code, and the run's directory if there is one.
 
     Each step uses the result of the previous one: the substrate determines the MPI, the programs built for

@@ -23,7 +23,7 @@ _COMMANDS = {
         "list": "list the benchmarks, or describe some of them",
         "profile": "profile any MPI program: time in MPI, calls, messages",
         "trace": "record any MPI program, to replay it on a modelled machine",
-        "ingest": "import results of IMB, OSU, HPC Challenge, HPL, STREAM, HPCG, LAMMPS",
+        "ingest": "import results of IMB, OSU, HPC Challenge, HPL, STREAM, HPCG, LAMMPS, NPB, ReproMPI",
     },
     "Understand": {
         "show": "show a run, a profile or a trace as tables",
@@ -33,6 +33,7 @@ _COMMANDS = {
         "place": "find which node each rank of a program should run on",
     },
     "Model and predict": {
+        "study": "make a paper's whole evaluation anew, figure by figure, and judge its sentences",
         "model": "list, show, fit, check and validate models of machines",
         "what-if": "simulate a modelled machine with and without a change",
         "cc": "compile an MPI program for modelled machines",
@@ -187,7 +188,7 @@ def _run(command: argparse.ArgumentParser) -> None:
     what.add_argument(
         "-n",
         "--ranks",
-        help="number of ranks: 8; several numbers: 2,4,8 or 2:8; nodes x ranks on each: 8x2 "
+        help="number of ranks: 8; several numbers: 2,4,8 or 2:8; nodes x ranks on each: 8x2, or 2x1,12x1 "
         "(default: one per core, at least 2; on a modelled machine at most 16)",
     )
     what.add_argument("-m", "--sizes", help="message sizes: 8, 1K,64K or 0:4M (doubling)")
@@ -543,6 +544,59 @@ class _Rules(argparse.Action):
                 )
             for name in [_RULES[rule]] if equals else _RULES.values():
                 setattr(namespace, name, what)
+
+
+def _study(command: argparse.ArgumentParser) -> None:
+    _examples(
+        command,
+        "  kiviat study list                                   the studies, one for each paper\n"
+        "  kiviat study P3 --on simulated:altix-bx2,dell-poweredge --quick\n"
+        "                                                      two modelled machines, in minutes\n"
+        "  kiviat study P4 --on native --with last             this machine, and a run that exists\n",
+        "A study is one file of studies/: runs, figures and tables with the paper's numbers. What is\n"
+        "missing runs, what was interrupted goes on, what is there is read; the page has a verdict\n"
+        "beside each published sentence.",
+    )
+    command.add_argument("name", metavar="STUDY", help="a study, its file, or list")
+    command.add_argument(
+        "--on",
+        action="append",
+        default=[],
+        metavar="WHERE",
+        help="where to run, as for `kiviat run`; may be repeated; modelled machines may share one: "
+        "simulated:altix-bx2,cray-opteron (default: the study's)",
+    )
+    command.add_argument(
+        "-n",
+        "--ranks",
+        metavar="N",
+        help="the most ranks, or nodes x ranks on each: 64, 8x8 (default: the study's, or as many as the "
+        "machine has)",
+    )
+    command.add_argument(
+        "--with",
+        action="append",
+        default=[],
+        dest="with_runs",
+        metavar="RUN",
+        help="add results of a run: " + _NAME + "; may be repeated; alone, nothing runs",
+    )
+    command.add_argument(
+        "--class",
+        dest="problem_class",
+        metavar="CLASS",
+        help="problem class of the NAS Parallel Benchmarks (default: the study's)",
+    )
+    command.add_argument(
+        "--write", action="store_true", help="write the study's section of docs/reference/studies.md, too"
+    )
+    command.add_argument("--quick", action="store_true", help="fewer ranks and sizes, for a first look")
+    _mpi(command)
+    command.add_argument(
+        "-o", "--output", metavar="DIR", help="folder for runs and page (default: study-STUDY)"
+    )
+    command.add_argument("--dry-run", action="store_true", help="print what would run")
+    command.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
 
 
 def _scaling(command: argparse.ArgumentParser) -> None:
@@ -946,6 +1000,7 @@ _DEFINITIONS = {
     "report": _report,
     "balance": _balance,
     "scaling": _scaling,
+    "study": _study,
     "place": _place,
     "model": _model,
     "cc": _cc,

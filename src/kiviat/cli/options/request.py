@@ -383,6 +383,28 @@ class WhatIfRequest(Request):
 
 
 @dataclass(frozen=True)
+class StudyRequest(Request):
+    """Options of `kiviat study`.
+
+    `name` is "list", a study or its file; `ranks` a number or a shape such as "64x8"; `with_runs` are runs
+    that exist.
+    """
+
+    module = "commands.study"
+    name: str
+    on: tuple[str, ...]
+    ranks: str | None
+    with_runs: tuple[str, ...]
+    problem_class: str | None
+    quick: bool
+    write: bool
+    output: str | None
+    mpi: str | None
+    dry_run: bool
+    format: TableFormat
+
+
+@dataclass(frozen=True)
 class HostRequest(Request):
     """Options of `kiviat host`."""
 
@@ -425,6 +447,7 @@ REQUESTS: Mapping[str, type[Request]] = {
     "trace": TraceRequest,
     "place": PlaceRequest,
     "what-if": WhatIfRequest,
+    "study": StudyRequest,
     "host": HostRequest,
     "completion": CompletionRequest,
 }

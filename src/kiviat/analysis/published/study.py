@@ -1,0 +1,433 @@
+"""The evaluation of a study: points of its figures, cells of its tables, and verdicts on its paper's rows."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.published.cases import arrangement, measured
+from kiviat.analysis.published.curves import SCALING_FORMS, scaling_verdicts
+from kiviat.analysis.published.question import Quantity, Row, all_rows
+from kiviat.analysis.published.sources import MachineResults, lookup_across
+from kiviat.analysis.published.verdict import Verdict, judge, questions
+from kiviat.analysis.scaling.series import Selection, Source, scaling
+from kiviat.record.errors import InputError
+from kiviat.record.published import Fact
+from kiviat.record.studies import StudyColumn, StudyCurve, StudyDefinition, StudyFigure, StudyTable
+from kiviat.record.types import Scalar
+
+Interval = tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class DrawnCurve:
+    """Points of a curve on one machine: x, value and 95 % interval if known. `bytes` is the panel's size."""
+
+    machine: int
+    curve: int
+    label: str
+    bytes: int | None
+    unit: str
+    points: tuple[tuple[float, float, Interval], ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value of a table and what was published in its place; `ratio` is the value over its denominator.
+
+    `comparable` is false where the benchmark had other settings than the paper's, as with --quick.
+    """
+
+    value: float | None
+    unit: str = ""
+    published: Fact | None = None
+    ratio: float | None = None
+    reason: str = ""
+    comparable: bool = True
+
+
+@dataclass(frozen=True)
+class TableLine:
+    """A line of a table: the machine's place, what it is of, and a cell for each column."""
+
+    machine: int
+    title: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class JudgedRow:
+    """A verdict; `machine` is the label of the machine judged, empty where several or none were.
+
+    `fitted` says that the model was fitted to the row, so that agreement proves nothing; `foreign` that the
+    paper says it of other machines.
+    """
+
+    verdict: Verdict
+    machine: str
+    fitted: bool = False
+    foreign: bool = False
+
+
+@dataclass(frozen=True)
+class Summed:
+    """How a study ended. Errors are absolute and relative, of numbers that serve to validate models."""
+
+    errors: tuple[float, ...]
+    held: int
+    judged: int
+    failing: tuple[JudgedRow, ...]
+    untold: tuple[tuple[str, int], ...]
+
+    def within(self, fraction: float) -> int:
+        """Return the number of errors of at most this fraction."""
+        return sum(1 for error in self.errors if error <= fraction)
+
+    @property
+    def median(self) -> float | None:
+        """Return the median error; None without any."""
+        return statistics.median(self.errors) if self.errors else None
+
+
+def drawn(figure: StudyFigure, machines: Sequence[MachineResults]) -> list[DrawnCurve]:
+    """Return all curves of a figure that have points, by machine and curve."""
+    found = [
+        one
+        for place, machine in enumerate(machines)
+        for number, curve in enumerate(figure.curves)
+        for one in _drawn(figure, place, machine, number, curve)
+    ]
+    return [_relative(one, figure.over) for one in found] if figure.over else found
+
+
+def _relative(one: DrawnCurve, over: str) -> DrawnCurve:
+    first_x, first, _ = one.points[0]
+    efficiency = over == "efficiency"
+
+    def scaled(x: float, value: float) -> float:
+        return 100 * value / first * first_x / x if efficiency else value / first
+
+    points = tuple(
+        (x, scaled(x, value), None if band is None else (scaled(x, band[0]), scaled(x, band[1])))
+        for x, value, band in one.points
+    )
+    return replace(one, unit="%" if efficiency else "1", points=points)
+
+
+def _drawn(
+    figure: StudyFigure, place: int, machine: MachineResults, number: int, curve: StudyCurve
+) -> Iterator[DrawnCurve]:
+    for size in curve.bytes or (None,):
+        if curve.table:
+            points, unit = _of_table(figure.x, machine, curve, size)
+        else:
+            points, unit = _of_metric(figure.x, machine, curve, size)
+        if points:
+            yield DrawnCurve(place, number, curve.label, size, unit, tuple(sorted(points.values())))
+
+
+Points = dict[float, tuple[float, float, Interval]]
+
+
+def _of_metric(x: str, machine: MachineResults, curve: StudyCurve, size: int | None) -> tuple[Points, str]:
+    """Return the points by x; if several cases have the same x, the first counts."""
+    benchmark, metric = curve.measures.split(".")
+    points: Points = {}
+    unit = ""
+    for one in machine.of(benchmark, metric):
+        at = _abscissa(x, machine, one)
+        if at is None or not _fits(x, machine, one, curve, size):
+            continue
+        band = None if one.low is None or one.high is None else (one.low, one.high)
+        points.setdefault(at, (at, one.median, band))
+        unit = one.unit
+    return points, unit
+
+
+def _fits(x: str, machine: MachineResults, one: Summary, curve: StudyCurve, size: int | None) -> bool:
+    axes = {name: value for name, value in machine.axes(one.benchmark, one.axes).items() if name != x}
+    return (
+        (not curve.run or machine.parts.get(one.run) in (curve.run, None))
+        and (x == "bytes" or size is None or one.bytes == size)
+        and (x == "ranks" or curve.ranks is None or one.ranks == curve.ranks)
+        and axes == machine.axes(one.benchmark, curve.axes)
+    )
+
+
+def _abscissa(x: str, machine: MachineResults, one: Summary) -> float | None:
+    if x in ("bytes", "ranks"):
+        value: Scalar | None = one.bytes if x == "bytes" else one.ranks
+    else:
+        value = one.axes.get(x, machine.traits[one.benchmark].defaults.get(x))
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _of_table(x: str, machine: MachineResults, curve: StudyCurve, size: int | None) -> tuple[Points, str]:
+    """Return the values of a table along one dimension, of the case on the most ranks."""
+    benchmark = curve.measures.split(".")[0]
+    grids = [
+        grid
+        for grid in machine.grids
+        if grid.benchmark == benchmark
+        and grid.name == curve.table
+        and (size is None or grid.bytes == size)
+        and [name for name, _ in grid.dimensions] == [x]
+        and machine.axes(benchmark, grid.axes) == machine.axes(benchmark, curve.axes)
+        and (curve.ranks is None or grid.ranks == curve.ranks)
+    ]
+    if not grids:
+        return {}, ""
+    grid = max(grids, key=lambda one: one.ranks)
+    points: Points = {}
+    for number, name in enumerate(grid.values_of(x)):
+        value = float(grid.median[number])
+        if np.isfinite(value):
+            at = float(name) if name.isdecimal() else float(number + 1)
+            low = None if grid.low is None or grid.high is None else float(grid.low[number])
+            band = None if low is None or grid.high is None else (low, float(grid.high[number]))
+            points[at] = (at, value, band)
+    return points, grid.unit
+
+
+def table_lines(
+    table: StudyTable, machines: Sequence[MachineResults], study: StudyDefinition
+) -> list[TableLine]:
+    """Return the lines of a table: of machines and numbers of ranks, or of programs."""
+    if table.programs:
+        return [
+            line
+            for place, machine in enumerate(machines)
+            for program in table.programs
+            if any((line := _program_line(table, place, machine, program)).cells)
+            and any(cell.value is not None for cell in line.cells)
+        ]
+    return [
+        TableLine(
+            place,
+            str(ranks),
+            tuple(_cell(machine, study, column, ranks) for column in table.columns),
+        )
+        for place, machine in enumerate(machines)
+        for ranks in _ranks_of(table, machine, study)
+    ]
+
+
+def _ranks_of(table: StudyTable, machine: MachineResults, study: StudyDefinition) -> list[int]:
+    """Return the numbers of ranks of which results or published values are known."""
+    published = {
+        row.system.processes
+        for row in all_rows()
+        if row.paper.name == study.paper
+        and row.number is not None
+        and row.system.processes
+        and row.number.measures in {column.measures for column in table.columns}
+        and any(machine.subject.is_named(*named) for named in row.machines)
+    }
+    found = {
+        one.ranks
+        for column in table.columns
+        if column.measures
+        for one in machine.of(*column.measures.split("."))
+        if column.ranks in (None, one.ranks) and one.bytes == column.bytes
+    }
+    return sorted(found | published)
+
+
+def _cell(machine: MachineResults, study: StudyDefinition, column: StudyColumn, ranks: int) -> Cell:
+    benchmark, metric = column.measures.split(".")
+    wanted = machine.axes(benchmark, column.axes)
+    # A study's own quick version of a benchmark is its only one.
+    here = [one for one in machine.of(benchmark, metric) if (one.ranks, one.bytes) == (ranks, column.bytes)]
+    same = [one for one in here if machine.axes(benchmark, one.axes) == wanted]
+    found = same or (here if not column.axes else [])
+    published = _published(machine, study, column.measures, ranks, column.bytes)
+    if not found:
+        return Cell(None, "", published, reason="no result")
+    return Cell(found[0].median, found[0].unit, published, comparable=bool(same))
+
+
+def _published(
+    machine: MachineResults, study: StudyDefinition, measures: str, ranks: int, size: int | None
+) -> Fact | None:
+    for row in all_rows():
+        if (
+            row.paper.name == study.paper
+            and row.number is not None
+            and row.number.measures == measures
+            and row.system.processes == ranks
+            and _is_of_size(row, size)
+            and any(machine.subject.is_named(*named) for named in row.machines)
+        ):
+            return row.number
+    return None
+
+
+def _is_of_size(row: Row, size: int | None) -> bool:
+    """Return whether a row is about messages of this size; whole studies have none."""
+    asked, _ = measured(row)
+    return size is None or any(one.case.bytes == size for one in asked)
+
+
+def _program_line(table: StudyTable, place: int, machine: MachineResults, program: str) -> TableLine:
+    axes, title = _axes_of(table, machine, program)
+    cells = []
+    for column in table.columns:
+        value = machine.look(Quantity(arrangement(program, column.arrangement, axes), table.measures))
+        ratio = None
+        if column.over and value.value is not None:
+            base = machine.look(Quantity(arrangement(program, column.over, axes), table.measures))
+            ratio = value.value / base.value if base.value else None
+        cells.append(Cell(value.value, value.unit, None, ratio, value.reason))
+    return TableLine(place, title, tuple(cells))
+
+
+def _axes_of(table: StudyTable, machine: MachineResults, program: str) -> tuple[Mapping[str, Scalar], str]:
+    """Return the axes of a program's cases and its title; another class than the table's is named in it."""
+    wanted = machine.axes(program, table.axes)
+    found = [machine.axes(program, one.axes) for one in machine.of(program, "rate")]
+    if not found or wanted in found:
+        return table.axes, program.upper()
+    return found[0], f"{program.upper()} class {found[0].get('class', '')}".strip()
+
+
+# ---- Verdicts
+
+
+def verdicts(study: StudyDefinition, machines: Sequence[MachineResults]) -> list[JudgedRow]:
+    """Return the verdicts on all rows of the study's paper, in the order of its file.
+
+    A row that no machine here answers has one verdict with the reason. Statements about one machine are put
+    to machines that the paper does not know, too.
+    """
+    found: list[JudgedRow] = []
+    by_row: dict[str, list[Verdict]] = {}
+    for verdict in _of_scaling(machines):
+        if verdict.row.paper.name == study.paper:
+            by_row.setdefault(verdict.row.id, []).append(verdict)
+    for row in all_rows():
+        if row.paper.name != study.paper:
+            continue
+        if any(claim.asks in SCALING_FORMS for claim in row.fact.claims):
+            found += [JudgedRow(one, "") for one in by_row.get(row.id, [Verdict(row, words=_unasked(row))])]
+        else:
+            found += _judged(row, machines)
+    return found
+
+
+def _judged(row: Row, machines: Sequence[MachineResults]) -> Iterator[JudgedRow]:
+    concerned = [one for one in machines if any(one.subject.is_named(*named) for named in row.machines)]
+    if not row.fact.claims and not (row.number and row.number.measures):
+        yield JudgedRow(Verdict(row, words=_unasked(row)), "")
+        return
+    across = [question for question in questions(row, machines[0].subject) if question.across_machines]
+    if across:
+        for question in across:
+            yield JudgedRow(judge(question, lookup_across(machines, None)), "")
+        return
+    if not concerned:
+        yield JudgedRow(Verdict(row, words=f"no results of {_named(row)}"), "")
+    for machine in concerned:
+        for question in questions(row, machine.subject):
+            verdict = judge(question, lookup_across(machines, machine))
+            yield JudgedRow(verdict, machine.label, row.id in machine.calibrated_on)
+    if row.number is None:
+        unknown = [one for one in machines if not _is_published(one)]
+        for machine in unknown:
+            for question in questions(row, machine.subject):
+                verdict = judge(question, lookup_across(machines, machine))
+                if verdict.answer is not None:
+                    yield JudgedRow(verdict, machine.label, foreign=True)
+
+
+def _is_published(machine: MachineResults) -> bool:
+    names = {name for row in all_rows() for name, _ in row.machines}
+    return any(name in names for name, _ in machine.names)
+
+
+def _named(row: Row) -> str:
+    return ", ".join(dict.fromkeys(f"{name} {mode}".strip() for name, mode in row.machines))
+
+
+def _unasked(row: Row) -> str:
+    why = {
+        "spec_check": "a data sheet's value, which no run measures",
+        "not_simulable": "it takes hardware counters of the paper's processors",
+        "context": "context of the paper; no claim about results",
+    }
+    return row.fact.unanswered or why.get(row.fact.use, "no benchmark of Kiviat measures it")
+
+
+def _of_scaling(machines: Sequence[MachineResults]) -> list[Verdict]:
+    sources = [
+        Source(machine.label, machine.runs, machine.rows, machine.grids)
+        for machine in machines
+        if machine.rows
+    ]
+    try:
+        studies = scaling(sources, Selection()).studies
+    except InputError:  # nothing is there on several numbers of ranks
+        return []
+    return scaling_verdicts(studies, sources)
+
+
+def part_name(part: StudyFigure | StudyTable) -> str:
+    """Return "Figure 4", "Table 1", or the name of a part that the paper does not number."""
+    if not part.number[:1].isdigit():
+        return part.number
+    return f"{'Table' if isinstance(part, StudyTable) else 'Figure'} {part.number}"
+
+
+Judged = Sequence[JudgedRow]
+
+
+def rows_of_parts(study: StudyDefinition, judged: Judged) -> tuple[list[Judged], list[Judged], Judged]:
+    """Return the rows whose place in the paper names each table and each figure, and those of none."""
+    left = list(judged)
+
+    def taken(part: StudyFigure | StudyTable) -> Judged:
+        word, _, number = part_name(part).partition(" ")
+        found = [one for one in left if _names(one.verdict.row.fact.location, word[:3], number)]
+        left[:] = [one for one in left if one not in found]
+        return found
+
+    return [taken(table) for table in study.tables], [taken(figure) for figure in study.figures], left
+
+
+def _names(location: str, word: str, number: str) -> bool:
+    """Return whether a location such as "3.2 / Figs 7-10" names a figure such as "7-10", "8" or "2-3"."""
+    ends = [int(part) for part in re.findall(r"\d+", number)]
+    for match in re.finditer(rf"{word}[a-z]* (\d+)[a-z]?(?:-(\d+))?", location):
+        first, last = int(match[1]), int(match[2] or match[1])
+        if ends and first <= ends[-1] and ends[0] <= last:
+            return True
+    return False
+
+
+def summed(found: Sequence[JudgedRow]) -> Summed:
+    """Return how many numbers are how far off, how many statements hold, and why others have no verdict."""
+    own = [one for one in found if not one.foreign]
+    numbers = [
+        abs(one.verdict.error)
+        for one in own
+        if one.verdict.error is not None
+        and one.verdict.holds is None
+        and one.verdict.row.fact.use == "validate"
+        and not one.fitted
+    ]
+    judged = [one for one in own if one.verdict.holds is not None]
+    untold = Counter(
+        one.verdict.words for one in own if one.verdict.holds is None and one.verdict.error is None
+    )
+    return Summed(
+        tuple(numbers),
+        sum(1 for one in judged if one.verdict.holds),
+        len(judged),
+        tuple(one for one in judged if not one.verdict.holds),
+        tuple(untold.most_common()),
+    )

@@ -1,0 +1,197 @@
+"""`kiviat study`: makes a paper's evaluation anew, on any machine, and judges its sentences."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+from kiviat.analysis.aggregate.summary import summarise
+from kiviat.analysis.aggregate.tables import grids
+from kiviat.analysis.published.sources import MachineResults
+from kiviat.analysis.published.study import JudgedRow, summed, verdicts
+from kiviat.analysis.published.text import answer_text, place_text, statement_text
+from kiviat.cli.commands.run import run_once
+from kiviat.cli.options.files import print_name
+from kiviat.cli.options.request import StudyRequest
+from kiviat.cli.subcommands.study_docs import refuse_elsewhere, write_section
+from kiviat.cli.subcommands.study_runs import StudyPlace, places_of, ran
+from kiviat.cli.text.table import bold, print_csv, print_json, print_table
+from kiviat.record import InputError, write_whole
+from kiviat.record.published import papers
+from kiviat.record.run import Run
+from kiviat.record.studies import StudyDefinition, find_study, read_study, study_files
+from kiviat.record.traits import traits_of
+from kiviat.record.types import Row
+from kiviat.report.facts.runs import labels
+from kiviat.report.study.paper_page import render_study
+from kiviat.store import find_run, read_run
+from kiviat.store.read import load
+from kiviat.store.tables import load_tables
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A run and the part of the study that it is, "" for one that `--with` names."""
+
+    path: Path
+    name: str
+
+
+def execute(request: StudyRequest) -> int:
+    """Run what is missing, write the page and print the summary; 1 if a case failed."""
+    if request.name == "list":
+        return _list(request)
+    study = find_study(request.name)
+    if request.write:
+        refuse_elsewhere()
+    places = places_of(study, request)
+    folder = Path(request.output or f"study-{study.name}")
+    worst, groups = 0, []
+    # Standard output has the result, which programs may read.
+    with nullcontext() if request.format == "table" else redirect_stdout(sys.stderr):
+        for place in places:
+            code, parts = _ran(study, place, request, folder)
+            worst = max(worst, code)
+            groups.append(parts)
+    if request.dry_run:
+        return worst
+    machines = _machines(_with_given([group for group in groups if group], request.with_runs))
+    if not machines:
+        raise InputError(f"study {study.name} has no results: give --on WHERE or --with RUN")
+    judged = verdicts(study, machines)
+    page = folder / f"{study.name}.html"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(render_study(study, machines, judged), page, "page")
+    if request.write:
+        write_section(study, machines, judged, _command(request))
+    if request.format == "json":
+        print_json({"study": study.name, "rows": [_entry(one) for one in judged], "page": str(page)})
+    elif request.format == "csv":
+        print_csv([_entry(one) for one in judged])
+    else:
+        _print_summary(study, machines, judged)
+        print()
+        print_name(str(page))
+    return worst
+
+
+def _command(request: StudyRequest) -> str:
+    """Return the command line, without folders."""
+    words = ["kiviat", "study", request.name]
+    words += [word for place in request.on for word in ("--on", place)]
+    words += ["-n", request.ranks] if request.ranks else []
+    words += ["--class", request.problem_class] if request.problem_class else []
+    words += ["--with", "RUN"] if request.with_runs else []
+    return " ".join(map(str, words + ["--quick"] * request.quick))
+
+
+def _ran(
+    study: StudyDefinition, place: StudyPlace, request: StudyRequest, folder: Path
+) -> tuple[int, list[_Part]]:
+    worst, parts = 0, []
+    for run in study.runs:
+        code, path = ran(study, run, place, request, folder, run_once)
+        worst = max(worst, code)
+        parts += [_Part(path, run.name)] if path else []
+    return worst, parts
+
+
+def _with_given(made: Sequence[Sequence[_Part]], names: Sequence[str]) -> list[list[_Part]]:
+    """Return the runs of each place and those that `--with` names, all of one machine together."""
+    groups: dict[tuple[str, str, str], list[_Part]] = {}
+    parts = [part for group in made for part in group]
+    for part in [*parts, *(_Part(find_run(name), "") for name in names)]:
+        run = read_run(part.path)
+        key = run.machine.name, run.clock, run.machine.model.hash if run.machine.model else ""
+        groups.setdefault(key, []).append(part)
+    return list(groups.values())
+
+
+def _machines(groups: Sequence[Sequence[_Part]]) -> list[MachineResults]:
+    loaded: list[tuple[list[Run], list[Row], list[Path], dict[str, str]]] = []
+    for group in groups:
+        runs, rows, names = [], [], {}
+        for part in group:
+            run, its_rows, warnings = load(part.path)
+            for warning in warnings:
+                print(f"kiviat: {warning}", file=sys.stderr)
+            runs.append(run)
+            rows += its_rows
+            names[run.id] = part.name
+        loaded.append((runs, rows, [part.path for part in group], names))
+    called = labels([runs[0] for runs, *_ in loaded])
+    return [
+        MachineResults(
+            label.label,
+            tuple(runs),
+            summarise(rows),
+            [grid for path in paths for grid in grids(load_tables(path))],
+            rows,
+            traits_of(run.benchmarks for run in runs),
+            names,
+        )
+        for (runs, rows, paths, names), label in zip(loaded, called, strict=True)
+    ]
+
+
+def _entry(one: JudgedRow) -> dict[str, object]:
+    verdict = one.verdict
+    return {
+        "id": verdict.row.id,
+        "location": verdict.row.fact.location,
+        "statement": statement_text(verdict.row),
+        "machine": one.machine or None,
+        "published": verdict.row.number.value if verdict.row.number else None,
+        "unit": verdict.row.number.unit if verdict.row.number else None,
+        "answer": verdict.answer,
+        "error": verdict.error,
+        "verdict": verdict.verdict if verdict.error is None or verdict.holds is not None else "compared",
+        "words": verdict.words,
+        "predicted": verdict.predicted,
+        "fitted": one.fitted,
+        "foreign": one.foreign,
+    }
+
+
+def _print_summary(
+    study: StudyDefinition, machines: Sequence[MachineResults], judged: Sequence[JudgedRow]
+) -> None:
+    total = summed(judged)
+    print(f"{bold(study.name)}: {study.title}, on {', '.join(machine.label for machine in machines)}")
+    if total.errors and total.median is not None:
+        print(
+            f"numbers     {len(total.errors)} compared: {total.within(0.1)} within 10 %, "
+            f"{total.within(0.25)} within 25 %, {total.within(1)} within a factor of 2; "
+            f"median error {100 * total.median:.0f} %"
+        )
+    if total.judged:
+        print(f"sentences   {total.held} of {total.judged} hold")
+    for one in total.failing:
+        row = one.verdict.row
+        where = f" on {one.machine}" if one.machine else ""
+        print(f"  fails{where}: {statement_text(row)}; here {answer_text(one.verdict)} [{place_text(row)}]")
+    untold = sum(count for _, count in total.untold)
+    if untold:
+        print(f"cannot tell {untold}; the page says why")
+
+
+def _list(request: StudyRequest) -> int:
+    studies = [read_study(path) for path in study_files()]
+    citations = {paper.name: paper.short for paper in papers()}
+    lines = [
+        [study.name, citations.get(study.paper, study.paper), str(len(study.figures)), study.summary]
+        for study in studies
+    ]
+    heads = ["study", "paper", "figures", "runs"]
+    if request.format == "table":
+        print_table("<<><", heads, lines)
+    else:
+        entries = [dict(zip(heads, line, strict=True)) for line in lines]
+        if request.format == "json":
+            print_json(entries)
+        else:
+            print_csv(entries)
+    return 0

@@ -1,0 +1,179 @@
+"""The runs of a study: each place and each part once, resumed if interrupted, read if complete."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from kiviat.cli.options.request import PlanOptions, RunRequest, StudyRequest, Where
+from kiviat.cli.options.substrate import options_of, scheduler_to_ask, settled_shape, substrate_of
+from kiviat.cli.subcommands.run_arrangements import Run
+from kiviat.launch.substrates.substrate import Substrate
+from kiviat.record import InputError, write_whole
+from kiviat.record.studies import StudyDefinition, StudyRun
+from kiviat.store import list_runs, read_run
+
+
+@dataclass(frozen=True)
+class StudyPlace:
+    """A place where a study runs, as `kiviat run --on` takes it."""
+
+    on: str
+    substrate: Substrate
+
+    @property
+    def most(self) -> int | None:
+        """The number of ranks that fit, None of a job, which is told."""
+        if scheduler_to_ask(self.on):
+            return None
+        if self.substrate.machine:
+            return self.substrate.machine.cores
+        return self.substrate.default_ranks(options_of(Where(on=self.on)))
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder."""
+        return re.sub(r"[^A-Za-z0-9.=-]+", "-", self.on)
+
+
+def places_of(study: StudyDefinition, request: StudyRequest) -> list[StudyPlace]:
+    """Return the places of the command line, else the study's; none if only runs are given.
+
+    Raise InputError for unknown places.
+    """
+    given = request.on or (() if request.with_runs else study.on or ("native",))
+    names = [name for word in given for name in _split(word)]
+    return [StudyPlace(name, substrate_of(name)) for name in dict.fromkeys(names)]
+
+
+def _asked(request: StudyRequest) -> tuple[int | None, int | None]:
+    """Return the most ranks and the ranks on a node of the command line; InputError for other text."""
+    if request.ranks is None:
+        return None, None
+    text, where = settled_shape(request.ranks, Where())
+    if text is None or not text.isdecimal() or int(text) < 1:
+        raise InputError(
+            f"-n {request.ranks!r}: give a number such as 64, or nodes x ranks on each such as 8x8"
+        )
+    return int(text), where.ppn
+
+
+def _split(word: str) -> list[str]:
+    """Return the modelled machines of "simulated:a,b" one by one; other places as they are."""
+    kind, _, rest = word.partition(":")
+    return [f"simulated:{name}" for name in rest.split(",")] if kind == "simulated" else [word]
+
+
+def ran(
+    study: StudyDefinition,
+    run: StudyRun,
+    place: StudyPlace,
+    request: StudyRequest,
+    folder: Path,
+    run_once: Run,
+) -> tuple[int, Path | None]:
+    """Make one run of a study, or find it made; the exit code, and None if the machine has no room for it."""
+    ranks = _ranks(study, run, place, request)
+    if ranks is None:
+        return 0, None
+    if request.quick and run.quick.get("run") is False:
+        return 0, None
+    text = _plan(study, run, request)
+    where = Where(
+        on=None if place.on == "native" else place.on,
+        ppn=run.ppn or (None if run.shape else _asked(request)[1]),
+        place=run.place,
+        bind=_bind(run, place),
+    )
+    version = place.substrate.machine.hash if place.substrate.machine else ""
+    seen = json.dumps([text, ranks, where.ppn, run.place, run.bind, version, request.mpi])
+    key = hashlib.sha256(seen.encode()).hexdigest()[:8]
+    home = folder / "runs" / place.folder / f"{run.name}-{key}"
+    print(f"\n{place.on}: {run.name}", flush=True)
+    resume = None
+    for path in list_runs(home):
+        if read_run(path).state == "complete":
+            print(f"already there: {path}")
+            return 0, path
+        resume = path
+    common: dict[str, Any] = {"mpi": request.mpi, "dry_run": request.dry_run, "verbosity": "quiet"}
+    if request.dry_run:
+        common["verbosity"] = "normal"
+    if resume:
+        return run_once(RunRequest(resume=str(resume), **common))
+    with TemporaryDirectory(prefix="kiviat-") as draft:
+        if not request.dry_run:
+            home.mkdir(parents=True, exist_ok=True)
+        plan = (Path(draft) if request.dry_run else home) / f"{study.name}-{run.name}.toml"
+        write_whole(text, plan, "plan")
+        what = PlanOptions(plan=str(plan), ranks=ranks)
+        try:
+            return run_once(RunRequest(what=what, where=where, output=str(home), **common))
+        except InputError as error:
+            print(f"left out: {error}")
+            return 0, None
+
+
+def _bind(run: StudyRun, place: StudyPlace) -> str | None:
+    """Return the binding; ranks of emulated nodes share the machine's cores, and are bound to none."""
+    return None if place.substrate.shares_cores else run.bind
+
+
+def _ranks(study: StudyDefinition, run: StudyRun, place: StudyPlace, request: StudyRequest) -> str | None:
+    """Return the value of -n, or None if the machine has no room for the run."""
+    asked, _ = _asked(request)
+    quick = run.quick.get("ranks", study.quick_ranks)
+    if run.shape:
+        nodes, per_node = map(int, run.shape.split("x"))
+        allowed = asked or (quick if request.quick else None)
+        fits = (place.most is None or nodes * per_node <= place.most) and (
+            allowed is None or nodes * per_node <= allowed
+        )
+        return run.shape if fits else None
+    own = run.ranks or study.ranks
+    wanted = min(asked, run.ranks or asked) if asked else min(quick, own) if request.quick else own
+    # On real machines the command line may ask for more ranks than cores.
+    if place.most is not None and (not asked or place.substrate.machine):
+        wanted = min(wanted, place.most)
+    if run.ppn and wanted % run.ppn:
+        wanted -= wanted % run.ppn
+    return str(wanted) if wanted > 1 else None
+
+
+def _plan(study: StudyDefinition, run: StudyRun, request: StudyRequest) -> str:
+    """Return the plan of a run as TOML."""
+    lines = [
+        "# Written by kiviat study; the study's file is what to change.",
+        'schema = "kiviat.plan/1"',
+        f"name = {_toml(f'{study.name}-{run.name}')}",
+        f"summary = {_toml(f'{study.name}, {run.name}')}",
+        f"launches = {run.launches}",
+        "seed = 1",
+    ]
+    if run.controls:
+        lines.append(f"controls = {_toml(run.controls)}")
+    for case in run.cases:
+        group = dict(case)
+        if request.quick:
+            if "bytes" in group and "bytes" in run.quick:
+                group["bytes"] = run.quick["bytes"]
+            if "axes" in run.quick:
+                group["axes"] = {**group.get("axes", {}), **run.quick["axes"]}
+        if request.problem_class and "class" in group.get("axes", {}):
+            group["axes"] = {**group["axes"], "class": request.problem_class.upper()}
+        lines += ["", "[[cases]]", *(f"{name} = {_toml(value)}" for name, value in group.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{name} = {_toml(one)}" for name, one in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)  # texts, numbers, true and false are alike in TOML

@@ -1,0 +1,181 @@
+"""Studies: the files of studies/, each the evaluation of one paper. See schema/study.schema.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kiviat.record.errors import InputError
+from kiviat.record.files import read_toml
+from kiviat.record.schema import data_path, refuse_other_version
+from kiviat.record.suggestion import suggestion
+from kiviat.record.types import Scalar
+from kiviat.record.valid import first_wrong
+
+STUDY_SCHEMA = "kiviat.study/1"
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRun:
+    """A run of a study: the cases of a plan, and where its ranks go.
+
+    `cases`, `launches` and `controls` are as plans have them. `ranks` is the most ranks, 0 for those of
+    the study; `shape`, such as "8x2", replaces it. `quick` is what `--quick` changes: "run = false" leaves
+    the run out, "ranks", "bytes" and "axes" replace those of all its cases.
+    """
+
+    name: str
+    cases: tuple[Mapping[str, Any], ...]
+    ranks: int = 0
+    shape: str = ""
+    ppn: int | None = None
+    place: str | None = None
+    bind: str | None = None
+    launches: int = 5
+    controls: Mapping[str, Any] = field(default_factory=dict)
+    quick: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyCurve:
+    """A curve for each machine: a metric ("benchmark.metric") of cases that are alike in all else but x.
+
+    `bytes` are the sizes, of which each has a panel. `table` names a table of the records whose values
+    replace the metric. `run` names the run of the study that has the cases, where several do.
+    """
+
+    measures: str
+    label: str = ""
+    ranks: int | None = None
+    bytes: tuple[int, ...] = ()
+    axes: Mapping[str, Scalar] = field(default_factory=dict)
+    table: str = ""
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFigure:
+    """A figure with the paper's number. `x` is "bytes", "ranks", an axis, or a dimension of a table.
+
+    `over` is "" for values, "first" for each value over the first of its curve, "efficiency" for rates of a
+    rank over those on the fewest ranks, in percent.
+    """
+
+    number: str
+    title: str
+    x: str
+    curves: tuple[StudyCurve, ...]
+    over: str = ""
+    log: bool = True
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyColumn:
+    """A column: a metric of cases on as many ranks, or the program's in an arrangement."""
+
+    title: str
+    measures: str = ""
+    bytes: int | None = None
+    axes: Mapping[str, Scalar] = field(default_factory=dict)
+    arrangement: str = ""
+    over: str = ""
+    ranks: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StudyTable:
+    """A table with the paper's number.
+
+    Its lines are machines and numbers of ranks, or `programs` of each machine, whose metric is `measures`.
+    """
+
+    number: str
+    title: str
+    columns: tuple[StudyColumn, ...]
+    programs: tuple[str, ...] = ()
+    measures: str = ""
+    axes: Mapping[str, Scalar] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyDefinition:
+    """A study. `paper` names a file of published/; it runs `on` these places unless `--on` says others."""
+
+    name: str
+    title: str
+    summary: str
+    paper: str
+    runs: tuple[StudyRun, ...]
+    figures: tuple[StudyFigure, ...] = ()
+    tables: tuple[StudyTable, ...] = ()
+    on: tuple[str, ...] = ()
+    ranks: int = 64
+    quick_ranks: int = 8
+    note: str = ""
+
+
+def study_names() -> list[str]:
+    """Return the names of the studies that travel with the package."""
+    return [read_study(path).name for path in study_files()]
+
+
+def study_files() -> list[Path]:
+    """Return the files of the studies that travel with the package."""
+    return sorted(data_path("studies").glob("*.toml"))
+
+
+def find_study(name: str) -> StudyDefinition:
+    """Return a study by name or file. Raise InputError if there is none, or if its file is wrong."""
+    if name.endswith(".toml"):
+        return read_study(Path(name))
+    for path in study_files():
+        if path.stem.lower() == name.lower():
+            return read_study(path)
+    names = study_names()
+    raise InputError(
+        f"there is no study {name!r}{suggestion(name, names, 'give ' + ', '.join(names) + ' or a file')}"
+    )
+
+
+def read_study(path: Path) -> StudyDefinition:
+    """Return the study of a file."""
+    try:
+        data = read_toml(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read as a study: {error}; correct the file") from None
+    try:
+        refuse_other_version(data.get("schema"), STUDY_SCHEMA)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    if wrong := first_wrong(data, "study"):
+        raise InputError(f"{path}: {wrong}; schema/study.schema.json says what belongs into such a file")
+    runs = tuple(StudyRun(**{**run, "cases": tuple(run["cases"])}) for run in data["runs"])
+    names = [run.name for run in runs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"{path}: two runs are called {twice!r}; give each a name of its own")
+    figures = tuple(
+        StudyFigure(**{**figure, "curves": tuple(map(_curve, figure["curves"]))})
+        for figure in data.get("figures", ())
+    )
+    tables = tuple(
+        StudyTable(
+            **{
+                **table,
+                "columns": tuple(StudyColumn(**column) for column in table["columns"]),
+                "programs": tuple(table.get("programs", ())),
+            }
+        )
+        for table in data.get("tables", ())
+    )
+    parts = {"runs": runs, "figures": figures, "tables": tables, "on": tuple(data.get("on", ()))}
+    rest = {key: value for key, value in data.items() if key != "schema"}
+    return StudyDefinition(**{"paper": "", **rest, **parts})
+
+
+def _curve(data: Mapping[str, Any]) -> StudyCurve:
+    sizes = data.get("bytes", ())
+    return StudyCurve(**{**data, "bytes": (sizes,) if isinstance(sizes, int) else tuple(sizes)})

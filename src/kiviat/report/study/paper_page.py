@@ -1,0 +1,331 @@
+"""The page of a study: a paper's figures and tables made anew, each beside what the paper says of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kiviat.analysis.aggregate.calibration import calibrated
+from kiviat.analysis.published.sources import MachineResults
+from kiviat.analysis.published.study import (
+    Cell,
+    DrawnCurve,
+    JudgedRow,
+    Summed,
+    TableLine,
+    drawn,
+    part_name,
+    rows_of_parts,
+    summed,
+    table_lines,
+)
+from kiviat.analysis.published.text import (
+    answer_text,
+    error_text,
+    evidence_text,
+    published_text,
+    value_text,
+)
+from kiviat.record.published import papers
+from kiviat.record.studies import StudyDefinition, StudyFigure, StudyTable
+from kiviat.record.units import counted, format_bytes, format_value
+from kiviat.report.facts import runs as run_facts
+from kiviat.report.html.figure import Colour, Figure, Line, Panel, RunLabel, numbered
+from kiviat.report.html.shell import figure_data, page
+
+_DASHES = ("solid", "dash", "dashdot", "longdash", "longdashdot")
+_WITHIN = (0.1, 0.25, 1.0)
+_OF_ONE_RUN = ("Ranks", "Plan", "Simulated", "Measured")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A published row with its verdict. `mood` is "good", "bad" or "" if nothing was judged."""
+
+    id: str
+    place: str
+    about: str
+    published: str
+    machine: str
+    answer: str
+    verdict: str
+    mood: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Untold:
+    """Published rows that have no verdict for one reason."""
+
+    why: str
+    rows: list[Sentence]
+
+    @property
+    def count(self) -> int:
+        """Return the number of rows."""
+        return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A figure or table of the paper: charts or cells, then the sentences about it."""
+
+    id: str
+    title: str
+    note: str
+    figures: list[Figure]
+    table: StudyTable | None
+    lines: list[tuple[str, str, list[Shown]]]
+    sentences: list[Sentence]
+    untold: list[Untold]
+    missing: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A cell in text: its value, below it what was published or divided; `bar` is in percent of its width."""
+
+    text: str
+    below: str
+    bar: float | None = None
+
+
+def render_study(
+    study: StudyDefinition, machines: Sequence[MachineResults], judged: Sequence[JudgedRow]
+) -> str:
+    """Return the page as HTML."""
+    labels = run_facts.labels([machine.runs[0] for machine in machines])
+    tabled, figured, left = rows_of_parts(study, judged)
+    parts = [
+        _table_part(study, table, machines, rows) for table, rows in zip(study.tables, tabled, strict=True)
+    ]
+    parts += [
+        _figure_part(number, figure, machines, labels, rows)
+        for number, (figure, rows) in enumerate(zip(study.figures, figured, strict=True), 1)
+    ]
+    paper = next((paper for paper in papers() if paper.name == study.paper), None)
+    clocks = {label.clock for label in labels}
+    total = summed(judged)
+    return page(
+        "paper.html.j2",
+        {
+            "runs": [{"label": label.label, "clock": label.clock} for label in labels],
+            "table": {"cases": [], "metrics": [], "metric": [], "run": [], "clock": []},
+            "figures": {figure.id: figure_data(figure) for part in parts for figure in part.figures},
+        },
+        styles=("scaling.css", "paper.css"),
+        title=f"{study.name}: {study.title}",
+        study=study,
+        citation=paper.citation if paper else "",
+        labels=labels,
+        simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
+        contents=[("summary", "Summary"), *((part.id, _short(part.title)) for part in parts)]
+        + ([("others", "Other sentences")] if left else []),
+        machines=[_machine(machine, label, judged) for machine, label in zip(machines, labels, strict=True)],
+        summary=_summary(total),
+        failing=[_sentence(one) for one in total.failing],
+        parts=parts,
+        others=_told(left),
+        others_untold=_untold(left),
+    )
+
+
+def _told(rows: Sequence[JudgedRow]) -> list[Sentence]:
+    return [_sentence(one) for one in rows if one.verdict.answer is not None or one.verdict.holds is not None]
+
+
+def _untold(rows: Sequence[JudgedRow]) -> list[Untold]:
+    groups: dict[str, list[Sentence]] = {}
+    for one in rows:
+        if one.verdict.answer is None and one.verdict.holds is None:
+            groups.setdefault(one.verdict.words, []).append(_sentence(one))
+    return [Untold(why[:1].upper() + why[1:], of) for why, of in groups.items()]
+
+
+def _short(title: str) -> str:
+    return title.split(":", maxsplit=1)[0]
+
+
+def _summary(total: Summed) -> list[tuple[str, str]]:
+    lines = []
+    if total.median is not None:
+        within = ", ".join(
+            f"{total.within(one)} within {'a factor of 2' if one == 1 else f'{100 * one:.0f} %'}"
+            for one in _WITHIN
+        )
+        lines.append(
+            ("Numbers", f"{len(total.errors)} compared: {within}; median error {100 * total.median:.0f} %")
+        )
+    if total.judged:
+        lines.append(("Sentences", f"{total.held} of {total.judged} orderings and bounds hold"))
+    untold = sum(count for _, count in total.untold)
+    if untold:
+        lines.append(("Cannot tell", counted(untold, "row")))
+    return lines
+
+
+def _machine(machine: MachineResults, label: RunLabel, judged: Sequence[JudgedRow]) -> dict[str, object]:
+    """Return the facts of a machine; a model's known error is that of the rows that it was not fitted to."""
+    run = machine.runs[0]
+    facts = [fact for fact in run_facts.facts(run) if fact[0] not in _OF_ONE_RUN]
+    facts.append(("Runs", str(len(machine.runs))))
+    if model := run.machine.model:
+        own = summed([one for one in judged if one.machine == machine.label])
+        facts = [*facts, ("Calibrated", calibrated(model))]
+        if own.median is not None:
+            known = f"median {100 * own.median:.0f} % over {counted(len(own.errors), 'published number')}"
+            facts.append(("Known error", f"{known} that the model was not fitted to"))
+        else:
+            facts.append(("Known error", "no published number here tests it: docs/reference/validation.md"))
+    return {
+        "name": label.label,
+        "clock": label.clock,
+        "facts": facts,
+        "badges": run_facts.badges(run),
+        "runs": ", ".join(one.id for one in machine.runs),
+    }
+
+
+def _sentence(one: JudgedRow) -> Sentence:
+    verdict = one.verdict
+    fact = verdict.row.fact
+    about = ", ".join(filter(None, (_named(one), fact.benchmark, fact.metric, fact.message_size)))
+    mood = "" if verdict.holds is None else "good" if verdict.holds else "bad"
+    text, evidence = error_text(verdict), evidence_text(verdict)
+    if one.fitted and verdict.answer is not None:
+        evidence, mood = "; ".join(filter(None, ("the model was fitted to it", evidence))), ""
+    if one.foreign:
+        text = f"{text} here, too" if verdict.holds else f"{text} here"
+        mood = ""
+    return Sentence(
+        id=verdict.row.id,
+        place=fact.location,
+        about=about,
+        published=published_text(verdict.row),
+        machine=one.machine,
+        answer=answer_text(verdict) if verdict.answer is not None else "–",
+        verdict=text if verdict.answer is not None or verdict.holds is not None else "cannot tell",
+        mood=mood,
+        evidence=evidence,
+    )
+
+
+def _named(one: JudgedRow) -> str:
+    system = one.verdict.row.system
+    count = system.processes_range or (f"{system.processes} processes" if system.processes else "")
+    return " ".join(filter(None, (system.machine, system.mode))) + (f", {count}" if count else "")
+
+
+def _figure_part(
+    number: int,
+    figure: StudyFigure,
+    machines: Sequence[MachineResults],
+    labels: Sequence[RunLabel],
+    rows: Sequence[JudgedRow],
+) -> Part:
+    curves = drawn(figure, machines)
+    by_unit: dict[str, list[DrawnCurve]] = {}
+    for one in curves:
+        by_unit.setdefault(one.unit, []).append(one)
+    charts = [
+        _chart(number, figure, unit, of_unit, labels)
+        for number, (unit, of_unit) in enumerate(by_unit.items())
+    ]
+    return Part(
+        id=f"figure-{number}",
+        title=f"{part_name(figure)}: {figure.title}",
+        note=figure.note,
+        figures=numbered(charts, f"fig-{number}"),
+        table=None,
+        lines=[],
+        sentences=_told(rows),
+        untold=_untold(rows),
+        missing="" if curves else "No results here draw this figure.",
+    )
+
+
+def _chart(
+    number: int, figure: StudyFigure, unit: str, curves: Sequence[DrawnCurve], labels: Sequence[RunLabel]
+) -> Figure:
+    sizes = list(dict.fromkeys(one.bytes for one in curves))
+    panels = []
+    for size in sizes:
+        here = [one for one in curves if one.bytes == size]
+        several = len({one.curve for one in here}) > 1
+        lines = tuple(_line(one, labels, several, len({two.machine for two in here}) > 1) for one in here)
+        panels.append(Panel("" if size is None else format_bytes(size), (), lines))
+    words = "; ".join(
+        f"{line.name}: {format_value(min(value for _, value in line.points), unit)} to "
+        f"{format_value(max(value for _, value in line.points), unit)}"
+        for line in panels[-1].lines
+    )
+    over = "relative to the first of each curve" if figure.over == "first" else ""
+    return Figure(str(number), "study", figure.title, over, figure.x, unit, figure.log, words, tuple(panels))
+
+
+def _line(one: DrawnCurve, labels: Sequence[RunLabel], several: bool, machines: bool) -> Line:
+    label = labels[one.machine]
+    colour: Colour = (*label.colour, len(labels))
+    if not machines and several:
+        colour = ("simulated" if label.clock == "simulated" else "categorical", one.curve, 8)
+    name = ", ".join(filter(None, (label.label if machines or not several else "", one.label)))
+    return Line(
+        name=name or label.label,
+        mode="lines+markers",
+        colour=colour,
+        symbol=one.curve if several else one.machine,
+        points=tuple((x, value) for x, value, _ in one.points),
+        dash=_DASHES[one.curve % len(_DASHES)] if several and machines else _plain(label),
+        band=tuple(band for _, _, band in one.points),
+        meaning="95 %",
+        hollow=label.clock == "simulated",
+    )
+
+
+def _plain(label: RunLabel) -> str:
+    return "dot" if label.clock == "simulated" else "solid"
+
+
+def _table_part(
+    study: StudyDefinition, table: StudyTable, machines: Sequence[MachineResults], rows: Sequence[JudgedRow]
+) -> Part:
+    lines = table_lines(table, machines, study)
+    shown = [
+        (
+            machines[line.machine].label if not at or lines[at - 1].machine != line.machine else "",
+            line.title,
+            _shown(table, line),
+        )
+        for at, line in enumerate(lines)
+    ]
+    title = f"{part_name(table)}: {table.title}"
+    return Part(
+        id=f"table-{re.sub(r'[^A-Za-z0-9]+', '-', table.number)}",
+        title=title,
+        note=table.note,
+        figures=[],
+        table=table,
+        lines=shown,
+        sentences=_told(rows),
+        untold=_untold(rows),
+        missing="" if lines else "No results here fill this table.",
+    )
+
+
+def _shown(table: StudyTable, line: TableLine) -> list[Shown]:
+    return [_cell(cell, column.over) for cell, column in zip(line.cells, table.columns, strict=True)]
+
+
+def _cell(cell: Cell, over: str) -> Shown:
+    if cell.value is None:
+        return Shown("–", f"published {value_text(cell.published)}" if cell.published else "")
+    value = format_value(cell.value, cell.unit)
+    if over:
+        if cell.ratio is None:
+            return Shown("–", value)
+        return Shown(f"{cell.ratio:.2f}", value, min(100.0, 100 * cell.ratio / 2))
+    if cell.published:
+        error = f", {100 * (cell.value / cell.published.value - 1):+.0f} %" if cell.comparable else ""
+        return Shown(value, f"published {value_text(cell.published)}{error}")
+    return Shown(value, "")

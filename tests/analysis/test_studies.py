@@ -1,0 +1,250 @@
+"""Studies: figures and tables from results, and the verdicts on a paper's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kiviat.analysis.aggregate.summary import summarise
+from kiviat.analysis.published.forms import FORMS
+from kiviat.analysis.published.question import Case, Point, Quantity, all_rows
+from kiviat.analysis.published.sources import MachineResults
+from kiviat.analysis.published.study import JudgedRow, drawn, summed, table_lines, verdicts
+from kiviat.record import InputError
+from kiviat.record.published import Claim, papers
+from kiviat.record.run import Model, Run
+from kiviat.record.studies import (
+    StudyColumn,
+    StudyCurve,
+    StudyDefinition,
+    StudyFigure,
+    StudyTable,
+    find_study,
+    read_study,
+    study_files,
+)
+from kiviat.record.traits import earlier_traits
+from kiviat.report.study.paper_page import render_study
+from tests.report.modelled import ONCE, model, simulated_run
+from tests.report.synthetic import make_run, row
+
+ALTIX, DELL = "SGI Altix 3700 BX2", "Dell PowerEdge 1850 (Tungsten 2)"
+STUDY = StudyDefinition("P3", "Interconnects", "", "fatoohi-saini-ciotti", ())
+
+
+def machine(published: str, rows: Sequence[Any], name: str = "", **changes: Any) -> MachineResults:
+    called = name or published.split(maxsplit=1)[0].lower()
+    known = Model.from_json(model(called, published=[{"machine": published, "mode": ""}], **changes))
+    run = simulated_run(called)
+    run = replace(run, machine=replace(run.machine, model=known))
+    return results(run, rows)
+
+
+def results(run: Run, rows: Sequence[Any], label: str = "") -> MachineResults:
+    own = [replace(one, run=run.id) for one in rows]
+    traits = earlier_traits()
+    return MachineResults(label or run.id, (run,), summarise(own), [], own, traits, {run.id: "part"})
+
+
+def bandwidths(values: dict[int, float], name: str = "pingpong") -> list[Any]:
+    return [
+        row(
+            "x",
+            "bandwidth",
+            "B/s",
+            "higher",
+            value,
+            benchmark=name,
+            bytes=size,
+            **case(name, 2, size),
+        )
+        for size, value in values.items()
+    ]
+
+
+def case(benchmark: str, ranks: int, size: int | None = None) -> dict[str, Any]:
+    end = "" if size is None else f"/bytes={size}"
+    return {**ONCE, "case": f"{benchmark}/ranks={ranks}{end}", "ranks": ranks}
+
+
+def times(name: str, values: dict[int, float]) -> list[Any]:
+    return [
+        row("x", "time", "s", "lower", value, benchmark=name, bytes=None, **case(name, ranks))
+        for ranks, value in values.items()
+    ]
+
+
+def found(judged: Sequence[JudgedRow], name: str) -> list[JudgedRow]:
+    return [one for one in judged if one.verdict.row.id == name]
+
+
+def test_a_number_is_compared_and_a_fitted_row_is_no_evidence() -> None:
+    altix = machine(ALTIX, bandwidths({1 << 20: 1069e6}), calibrated_on=["F1-007"])
+    (one,) = found(verdicts(STUDY, [altix]), "F1-007")
+    assert one.verdict.error == pytest.approx(0) and one.fitted
+    (other,) = found(verdicts(STUDY, [altix]), "F1-001")
+    assert other.verdict.words == "it takes 256 ranks, and the results reach 2 ranks"
+    assert summed([one, other]).errors == ()
+
+
+def test_a_sentence_about_two_machines_takes_results_of_both() -> None:
+    dell = machine(DELL, times("barrier", {64: 70e-6}))
+    altix = machine(ALTIX, times("barrier", {64: 10e-6}))
+    (one,) = found(verdicts(STUDY, [dell, altix]), "F2-047")
+    assert (one.verdict.answer, one.verdict.holds) == (pytest.approx(7), True)
+    assert one.verdict.predicted
+    (alone,) = found(verdicts(STUDY, [altix]), "F2-047")
+    assert alone.verdict.words == f"no results of {DELL}"
+
+
+def test_sentences_are_put_to_machines_that_the_paper_does_not_know() -> None:
+    """H-057 says of five machines that Sendrecv is best on two processes."""
+    here = make_run("here")
+    about: dict[str, Any] = {"benchmark": "sendrecv", "bytes": 1 << 20}
+    rows = [
+        row("x", "bandwidth", "B/s", "higher", value, **about, case=f"sendrecv/{n}", ranks=n)
+        for n, value in ((2, 9e9), (4, 5e9), (8, 3e9))
+    ]
+    study = replace(STUDY, paper="saini-ciotti-gunney")
+    foreign = [one for one in found(verdicts(study, [results(here, rows)]), "H-057") if one.foreign]
+    assert [one.verdict.holds for one in foreign] == [True]
+    assert summed(foreign).judged == 0
+
+
+def test_every_row_of_the_paper_is_used_once_or_by_machine() -> None:
+    for name in ("P1", "P2", "P3", "P4"):
+        study = find_study(name)
+        judged = verdicts(study, [machine("Nobody's", bandwidths({8: 1e6}))])
+        rows = {one.id for one in all_rows() if one.paper.name == study.paper}
+        assert {one.verdict.row.id for one in judged} == rows
+        assert all(one.verdict.words or one.verdict.answer is not None for one in judged)
+
+
+def test_figures_have_a_curve_for_each_machine_and_size() -> None:
+    rows = bandwidths({1024: 1e8, 1 << 20: 1e9})
+    figure = StudyFigure("1", "t", "bytes", (StudyCurve("pingpong.bandwidth"),))
+    curves = drawn(figure, [machine(ALTIX, rows), machine(DELL, rows)])
+    assert [(one.machine, [x for x, *_ in one.points]) for one in curves] == [
+        (0, [1024.0, float(1 << 20)]),
+        (1, [1024.0, float(1 << 20)]),
+    ]
+    relative = drawn(replace(figure, over="first"), [machine(ALTIX, rows)])
+    assert [value for _, value, _ in relative[0].points] == [1.0, 10.0]
+    rates = [
+        row("x", "rate", "flop/s", "higher", value, benchmark="hpccg", bytes=None, **case("hpccg", ranks))
+        for ranks, value in ((1, 1e9), (4, 3e9))
+    ]
+    efficiency = StudyFigure("10", "t", "ranks", (StudyCurve("hpccg.rate"),), over="efficiency")
+    ((one,),) = [drawn(efficiency, [machine(ALTIX, rates)])]
+    assert [value for _, value, _ in one.points] == [100.0, 75.0]
+
+
+def test_tables_have_published_values_beside_ours() -> None:
+    rows = [row("x", "b_eff", "B/s", "higher", 40e9, benchmark="b_eff", bytes=None, **case("b_eff", 256))]
+    table = StudyTable("1", "t", (StudyColumn("b_eff", "b_eff.b_eff"),))
+    lines = table_lines(table, [machine(ALTIX, rows)], STUDY)
+    (line,) = (line for line in lines if line.title == "256")
+    assert line.cells[0].published is not None
+    assert (line.cells[0].value, line.cells[0].published.value) == (40e9, pytest.approx(47166e6))
+
+
+def test_the_page_says_what_is_simulated_and_what_fails() -> None:
+    dell = machine(DELL, times("barrier", {64: 20e-6}), "dell")
+    altix = machine(ALTIX, times("barrier", {64: 10e-6}), "altix")
+    study = find_study("P3")
+    html = render_study(study, [dell, altix], verdicts(study, [dell, altix]))
+    assert "All results on this page are simulated" in html
+    assert "no published number here tests it" in html
+    assert "Figure 4: Barrier against processes" in html and "F2-047" in html and ">fails<" in html
+
+
+@pytest.mark.parametrize("path", study_files(), ids=lambda path: path.stem)
+def test_shipped_studies_name_a_paper_and_parts_that_exist(path: Path) -> None:
+    study = read_study(path)
+    assert study.paper in {paper.name for paper in papers()}
+    parts = {run.name for run in study.runs}
+    assert {curve.run for figure in study.figures for curve in figure.curves} - {""} <= parts
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (('name = "pairs"', 'name = "distances"'), "two runs are called 'distances'"),
+        (('x = "distance"', 'y = "distance"'), "figures"),
+        (("study/1", "study/9"), "kiviat.study/9"),
+    ],
+)
+def test_wrong_files_are_refused_in_one_line(change: tuple[str, str], says: str, tmp_path: Path) -> None:
+    text = next(path for path in study_files() if path.stem == "p3").read_text(encoding="utf-8")
+    assert change[0] in text
+    path = tmp_path / "wrong.toml"
+    path.write_text(text.replace(*change), encoding="utf-8")
+    with pytest.raises(InputError, match=says) as refused:
+        read_study(path)
+    assert str(path) in str(refused.value) and "\n" not in str(refused.value)
+    with pytest.raises(InputError, match="there is no study 'P33'"):
+        find_study("P33")
+
+
+A_ROW = next(iter(all_rows()))
+
+
+def series(*of: Sequence[float], sizes: Sequence[int] = (), ranks: Sequence[int] = ()) -> list[list[Point]]:
+    return [
+        [
+            Point(
+                Quantity(Case("x", ranks[at] if ranks else 2, sizes[at] if sizes else None), "m"), value, ""
+            )
+            for at, value in enumerate(values)
+        ]
+        for values in of
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asks", "points", "answer"),
+    [
+        ("factor", series([6.0], [2.0]), 3.0),
+        ("drop", series([100.0], [60.0]), 40.0),
+        ("more", series([5.0], [3.0]), 2.0),
+        ("best_size", series([1.0, 3.0, 2.0], sizes=(1, 2, 4)), 2),
+        ("between_extremes", series([1.0], [4.0], [2.0]), 4.0),
+        ("square_over", series([483.0], [653.0]), 483.0**2 / 653),
+        ("inverse", series([0.25]), 4.0),
+        ("loss", series([0.75]), 25.0),
+        ("weak_efficiency", series([1.0, 54.0], ranks=(1, 72)), 75.0),
+        ("falls", series([3.0, 2.0, 1.0]), True),
+        ("falls", series([3.0]), None),
+        ("rises", series([1.0, 2.0, 2.0]), False),
+        ("alike", series([1.0, 1.09]), True),
+        ("alike", series([1.0, 1.2]), False),
+        ("step", series([1.0, 1.1, 2.0]), True),
+        ("step", series([1.0, 2.0, 4.0]), False),
+        ("below_half", series([49.0, 20.0]), True),
+        ("linear", series([1.0, 2.0, 3.0], sizes=(1, 2, 3)), True),
+        ("linear", series([1.0, 1.0, 3.0], sizes=(1, 2, 3)), False),
+        ("above", series([3.0, 3.0], [2.0, 2.0], [1.0, 1.0]), True),
+        ("above", series([3.0, 1.0], [2.0, 2.0]), False),
+        ("leads", series([3.0], [2.0], [2.5]), True),
+        ("lags", series([1.0], [2.0], [0.5]), False),
+        ("close", series([1.0, 2.0], [1.05, 2.1]), True),
+        ("close", series([1.0, 2.0], [1.05]), None),
+        ("close_relative", series([1.0, 0.5], [10.0, 5.2]), True),
+        ("inside", series([1.0], [3.0], [2.0]), True),
+        ("inside", series([1.0], [3.0], [4.0]), False),
+        ("gap_narrows", series([3.0], [2.0], [9.0], [1.0]), True),
+        ("unchanged", series([2.0, 2.1]), True),
+        ("all_gain", series([1.0, 1.1], [2.0, 1.9]), False),
+        ("small_increase", series([1.0, 1.1]), True),
+        ("large_reduction", series([1.0, 0.5]), True),
+        ("none_loses", series([1.0, 0.97]), True),
+        ("largest_reduction", series([1.0, 0.5], [1.0, 0.9]), 50.0),
+    ],
+)
+def test_forms(asks: str, points: list[list[Point]], answer: float | bool | None) -> None:
+    found = FORMS[asks](points, Claim(asks), A_ROW)
+    assert found == (answer if answer is None or isinstance(answer, bool) else pytest.approx(answer))
