@@ -1,1 +1,1 @@
-"""Our speed and accuracy beside a peer's: `make bench`. Never part of the tests."""
+"""Compares kiviat's speed and accuracy with other tools: `make bench`. Not part of the tests."""

@@ -58,18 +58,18 @@ ROWS: Mapping[str, Row] = {
         memory,
     )
 }
-# Of which --only chooses some.
+# Parts of rows, which --only selects.
 _PARTS: Mapping[str, Sequence[str]] = {npb.ROW: npb.PROGRAMS, accuracy.ROW: accuracy.BENCHMARKS}
 WITHOUT_MPI = {simulation.ROW, placement.ROW, report.ROW, startup.ROW}
 
-# Processes that want to run, averaged over a minute, above which others disturb us.
+# Load average over a minute above which other processes disturb the measurements.
 _BUSY = 0.5
 
 
 def main() -> int:
     arguments = _arguments()
     chosen = arguments.rows or list(ROWS)
-    load = os.getloadavg()[0]  # before we are a load ourselves
+    load = os.getloadavg()[0]  # before this process itself causes load
     mpis_here = mpis() if set(chosen) - WITHOUT_MPI else ()
     setting = Setting(mpis_here, arguments.brief, arguments.repetitions, arguments.only)
     if caution := _caution(setting, load):
@@ -79,7 +79,7 @@ def main() -> int:
     machine = _machine(setting, load)
 
     def found(finding: Finding) -> None:
-        """A run that is cut off has said what it knew."""
+        """Record a finding at once, so that an interrupted run keeps it."""
         findings.append(finding)
         print(f"{finding.row}: {finding.what}: {finding.figure}", file=sys.stderr, flush=True)
         write_json(BUILD / "bench.json", findings, machine)
@@ -129,7 +129,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _caution(setting: Setting, load: float) -> str:
-    """Why the figures prove little; empty where nothing is known to spoil them."""
+    """Return why the results are of limited value; empty if no disturbance is known."""
     reasons = []
     if load > _BUSY:
         reasons.append(f"the machine was busy (load {load:.1f})")

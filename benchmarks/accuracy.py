@@ -1,8 +1,8 @@
-"""Ours beside OSU and IMB: mean against mean at equal iterations, the median of bracketed runs.
+"""Accuracy compared with OSU and IMB: means of equal numbers of iterations, medians of bracketed runs.
 
-Collectives are compared by the time that a rank spends in the call, averaged over ranks, after a
-barrier: what both peers print. Every launch has one size: buffers of a sweep are those of its largest
-size, which alone makes the 64 KiB ping-pong of OSU's sweep 7 % slower than its own.
+Collectives are compared by the mean time of a rank in the call, after a barrier, which both peers print.
+Every launch has one size: buffers of a sweep have its largest size, and this alone makes the 64 KiB ping-pong
+of OSU's sweep 7 % slower than a launch of that size.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ ROW = "accuracy"
 TARGET = "within ± 5 % at each size, beyond what the peer rounds off"
 BENCHMARKS = ("pingpong", "allreduce", "alltoall")
 _LARGEST = 2**20
-# A run lasts some tenths of a second: the mean over a millisecond is that of whatever happened just then.
+# Iterations are chosen so that a run lasts some tenths of a second; a mean over a millisecond depends on
+# momentary disturbances.
 _MOST_ITERATIONS, _ITERATED_BYTES, _LEAST_ITERATIONS = 200_000, 2**31, 2000
-# So many times as many runs as are wanted are tried.
+# Number of attempts, as a multiple of the number of runs wanted.
 _PATIENCE = 4
 
 Program = Callable[[int], Mean]
@@ -38,17 +39,17 @@ def measure(setting: Setting) -> Iterator[Finding]:
 
 
 def judged_sizes(benchmark: str) -> tuple[int, ...]:
-    """Reductions begin at one float."""
+    """Return the sizes compared; reductions begin at one float."""
     return (4 if benchmark == "allreduce" else 1, 8, 1024, 65536, _LARGEST)
 
 
 def iterations(size: int) -> int:
-    """Of a run, ours and theirs: the means are over equally many."""
+    """Return the number of iterations of a run, equal for both programs."""
     return min(_MOST_ITERATIONS, max(_LEAST_ITERATIONS, _ITERATED_BYTES // size))
 
 
 def warmup(size: int) -> int:
-    """A tenth, which IMB does not let one choose."""
+    """Return a tenth of the iterations, which is fixed in IMB."""
     return iterations(size) // 10
 
 
@@ -144,7 +145,7 @@ def _beside(
 
 
 def _within(runs: Sequence[float]) -> str:
-    """Where the median is with 95 %."""
+    """Return the 95 % interval of the median as text."""
     bounds = median_interval(runs)
     return "too few runs" if bounds is None else f"{bounds[0]:+.1%} … {bounds[1]:+.1%}"
 

@@ -1,4 +1,4 @@
-"""b_eff on two ranks: how long the full version and the quick one take, and how far apart they are."""
+"""b_eff on two ranks: durations of the full and the quick version, and the difference of their results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.mpi import LaunchError, Mpi
 from benchmarks.setting import Setting
 
 ROW = "b-eff"
-# 36 patterns, 21 sizes, 3 methods and 3 repetitions, each a loop of 5 ms at most.
+# 36 patterns, 21 sizes, 3 methods and 3 repetitions, with loops of at most 5 ms.
 _NOMINAL_S = 36 * 21 * 3 * 3 * 5e-3
 _QUICK_S = 30.0
 

@@ -1,8 +1,8 @@
-"""Comparing two programs on a machine that changes while one looks: each run of theirs between two of ours.
+"""Compares two programs on a changing machine: each run of the peer lies between two of kiviat's.
 
-Virtual cores are moved between real ones, every few seconds where the host is busy, and a ping-pong of 1 B
-then takes two or six times as long. Medians of interleaved runs compare such states, not programs. A run of
-theirs counts only where the runs of ours before and after it agree, which says nothing of how long it took.
+Hosts move virtual cores between real ones, on busy hosts every few seconds; a ping-pong of 1 B then takes two
+or six times as long. Medians of interleaved runs would compare such states, not programs. A run of the peer
+counts only if kiviat's runs before and after it agree, which does not depend on its own duration.
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ AGREE = 0.1
 
 @dataclass
 class Brackets(Generic[T]):
-    """`ours_s[i]` is the mean of both runs of ours around `theirs[i]`; `tried` counts those left out too."""
+    """`ours_s[i]` is the mean of kiviat's runs before and after `theirs[i]`.
+
+    `tried` also counts rejected runs.
+    """
 
     ours_s: list[float] = field(default_factory=list)
     theirs: list[T] = field(default_factory=list)
     tried: int = 0
 
     def off(self, seconds: Callable[[T], float]) -> list[float]:
-        """By how much ours took longer, relatively, run by run."""
+        """Return the relative excess of kiviat's time over the peer's, for each run."""
         pairs = zip(self.ours_s, self.theirs, strict=True)
         return [ours / seconds(theirs) - 1 for ours, theirs in pairs]
 
@@ -34,7 +37,7 @@ class Brackets(Generic[T]):
 def bracketed(
     ours: Callable[[], float], others: Mapping[str, Callable[[], T]], enough: int, most: int
 ) -> dict[str, Brackets[T]]:
-    """Until each of `others` was bracketed `enough` times, or tried `most` times."""
+    """Measure until each of `others` was bracketed `enough` times, or tried `most` times."""
     found: dict[str, Brackets[T]] = {name: Brackets() for name in others}
     before = ours()
     while left := [name for name in others if _wants(found[name], enough, most)]:
@@ -59,7 +62,7 @@ def _agree(one: float, other: float) -> bool:
 
 
 def tried(brackets: Sequence[Brackets[T]]) -> str:
-    """ "15 to 22 of 15 to 40 runs": how many counted, of how many."""
+    """Return the number of runs that count and that were tried, such as "15 to 22 of 15 to 40 runs"."""
     counted = sorted(len(one.theirs) for one in brackets)
     runs = sorted(one.tried for one in brackets)
     return f"{_span(counted)} of {_span(runs)} runs"

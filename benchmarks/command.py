@@ -1,4 +1,4 @@
-"""Calling `kiviat` as a user does."""
+"""Calls `kiviat` as a user does."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from pathlib import Path
 
 
 def kiviat(*words: str | Path, accepted: Sequence[int] = (0,)) -> str:
-    """Standard output of `kiviat words…`; RuntimeError with what it said if it exits otherwise."""
+    """Return the standard output of `kiviat words…`.
+
+    Raise RuntimeError with its errors for other exit codes.
+    """
     command = [program(), *map(str, words)]
-    # A user's second command finds its modules compiled; a shell that forbids that is not what is measured.
+    # Python's caches are kept, because a user's second command finds its modules compiled.
     environment = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment)
     if done.returncode not in accepted:
@@ -23,7 +26,7 @@ def kiviat(*words: str | Path, accepted: Sequence[int] = (0,)) -> str:
 
 
 def program() -> str:
-    """The `kiviat` of the Python that runs us."""
+    """Return the `kiviat` of the Python that runs this program."""
     beside = Path(sys.executable).with_name("kiviat")
     found = str(beside) if beside.exists() else shutil.which("kiviat")
     if not found:

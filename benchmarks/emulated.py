@@ -1,4 +1,7 @@
-"""Emulated clusters: how soon they are up and down; MPI's streams beside plain TCP over the same links."""
+"""Emulated clusters: time to create and remove them.
+
+MPI streams compared with plain TCP on the same links.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +83,7 @@ def _interfaces() -> set[str]:
 
 
 def _left(folder: Path) -> set[str]:
-    """A cluster's namespaces are files of its folder, mounted on themselves."""
+    """Return what is left of a cluster: its namespaces are files of its folder, mounted on themselves."""
     mounts = {line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
     return {mount for mount in mounts if mount.startswith(f"{folder}/")} | (
         {str(folder)} if folder.exists() else set()
@@ -88,9 +91,9 @@ def _left(folder: Path) -> set[str]:
 
 
 def _streams(mpi: Mpi, unshaped: Sequence[float], setting: Setting) -> Iterator[Finding]:
-    """At the highest rate that can be claimed, and at two below it if there are.
+    """Measure streams at the highest credible rate, and at two lower ones if possible.
 
-    That is half of what plain TCP gets without a limit, or of what this MPI gets, if that is less.
+    The highest credible rate is half of the rate of plain TCP, or of this MPI if lower, without a limit.
     """
     ((ceiling, _),) = _of(mpi, None, 1, setting)
     highest = min(highest_rate(unshaped), highest_rate([ceiling]))
@@ -116,7 +119,7 @@ def _streams(mpi: Mpi, unshaped: Sequence[float], setting: Setting) -> Iterator[
 
 
 def _of(mpi: Mpi, rate: int | None, times: int, setting: Setting) -> list[tuple[float, float]]:
-    """One way in bit/s, so many times: of MPI's uniband, and of plain TCP over the same link around it."""
+    """Return `times` pairs of one-way rates in bit/s: MPI's uniband, and plain TCP before and after it."""
     spec = Spec(2, 1, rate)
     seen = []
     with Cluster.up(spec) as cluster:

@@ -1,4 +1,4 @@
-"""What a row found: a figure beside its target, and the detail behind it."""
+"""A result of a row: a figure with its target, and details."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def not_measured(row: str, what: str, target: str, reason: str) -> Finding:
 
 
 def table(findings: Iterable[Finding]) -> str:
-    """The findings as aligned columns; figures that are long wrap within theirs."""
+    """Return the findings as aligned columns; long figures wrap within theirs."""
     headings = ("row", "what", "figure", "target", "verdict")
     widths = (10, 44, 40, 26, 12)
     lines = [_line([[heading] for heading in headings], widths), _rule(widths)]
@@ -53,7 +53,7 @@ def table(findings: Iterable[Finding]) -> str:
 
 
 def details(findings: Iterable[Finding]) -> str:
-    """What stands behind the table's figures, one block a finding."""
+    """Return the details of the table's figures, one block for each finding."""
     return "\n\n".join(
         "\n  ".join([f"{finding.row}: {finding.what}", *finding.detail])
         for finding in findings

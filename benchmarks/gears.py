@@ -1,4 +1,4 @@
-"""Gears: the search of a step beside an R-tree of Boost.Geometry with the same boxes, taking turns."""
+"""Gears: its search compared with an R-tree of Boost.Geometry on the same boxes, in turns."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def measure(setting: Setting) -> Iterator[Finding]:
 
 
 def _ours(mpi: Mpi, ranks: int) -> tuple[float, int, str]:
-    """Seconds for each step, the slowest rank's; contacts of all steps; what a face takes."""
+    """Return seconds per step of the slowest rank, contacts of all steps, and bytes per face."""
     i, j, k = _GRID
     events = mpi.measure([f"gears gears scaling=strong i={i} j={j} k={k} steps={_STEPS}"], ranks)
     seconds: float = events.metric("gears", "search_time")["p50"]

@@ -1,4 +1,4 @@
-"""Generated traffic and networks: what parallel programs do, what they do not, and where they might run."""
+"""Generates traffic and networks: typical and untypical communication of parallel programs, and targets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNIT = 1000
 
 
 def traffic(source: random.Random, kind: str, ranks: int) -> Traffic:
-    """About as many ranks as asked for; in half of the cases numbered by chance."""
+    """Return traffic of about `ranks` ranks; in half of the cases they are numbered randomly."""
     ranks, pairs = KINDS[kind](source, ranks)
     names = list(range(ranks))
     if source.random() < 0.5:
@@ -29,7 +29,7 @@ def traffic(source: random.Random, kind: str, ranks: int) -> Traffic:
 
 
 def _grid(source: random.Random, lengths: tuple[int, ...]) -> tuple[int, Pairs]:
-    """Neighbours in each direction, in half of the cases round the ends, in half more in the last one."""
+    """Return neighbours in each direction of a grid, in half of the cases periodic."""
     strides = [int(np.prod(lengths[axis + 1 :])) for axis in range(len(lengths))]
     round_ends, last = source.random() < 0.5, source.choice([1, 3])
     pairs: Pairs = {}
@@ -74,7 +74,7 @@ def _powers_of_two(source: random.Random, ranks: int) -> tuple[int, Pairs]:
 
 
 def _groups(source: random.Random, ranks: int) -> tuple[int, Pairs]:
-    """All-to-all within groups, and a little across."""
+    """Return all-to-all traffic within groups, and little between them."""
     size = source.choice([3, 4, 5, 8])
     pairs = {
         (rank, other): _UNIT
@@ -95,7 +95,7 @@ def _rows_and_columns(source: random.Random, ranks: int) -> tuple[int, Pairs]:
 
 
 def _geometric(source: random.Random, ranks: int) -> tuple[int, Pairs]:
-    """Points in a square that talk to those nearby, as an unstructured grid in parts."""
+    """Return traffic between nearby points in a square, as in a partitioned unstructured grid."""
     points = np.array([(source.random(), source.random()) for _ in range(ranks)])
     squares = ((points[:, None] - points[None]) ** 2).sum(axis=2)
     near = np.argwhere(squares < 8 / np.pi / ranks).tolist()
@@ -103,7 +103,7 @@ def _geometric(source: random.Random, ranks: int) -> tuple[int, Pairs]:
 
 
 def _scale_free(source: random.Random, ranks: int) -> tuple[int, Pairs]:
-    """Few talk to many: who has partners gets more."""
+    """Return a graph in which few ranks have many partners: ranks with partners get more."""
     ends, pairs = [0, 1], {(0, 1): _UNIT}
     for rank in range(2, ranks):
         for other in [source.choice(ends) for _ in range(3)]:
@@ -132,7 +132,7 @@ NETWORKS = ("crossbar", "fat-tree", "torus", "dragonfly")
 
 
 def target(source: random.Random, kind: str, ranks: int, slots: int) -> Target:
-    """Nodes of `slots` slots for so many ranks, sometimes a few more than it takes."""
+    """Return nodes of `slots` slots for these ranks, sometimes a few more than necessary."""
     nodes = max(2, -(-ranks // slots) + source.choice([0, 0, 0, 1, 3]))
     parameters: dict[str, list[int]] = {}
     if kind == "fat-tree":
@@ -150,7 +150,7 @@ def target(source: random.Random, kind: str, ranks: int, slots: int) -> Target:
 
 
 def problems(count: int, ranks: tuple[int, ...], seed: int = 1) -> Iterator[tuple[str, Traffic, Target, str]]:
-    """What it is, who sends what to whom, where to, and the objective."""
+    """Yield description, traffic, target and objective of generated problems."""
     source = random.Random(seed)
     for number in range(count):
         kind, network = source.choice(list(KINDS)), source.choice(NETWORKS)

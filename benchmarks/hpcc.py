@@ -1,8 +1,8 @@
-"""The kernels of HPC Challenge beside Debian's `hpcc`: same BLAS, MPI, sizes and ranks, taking turns.
+"""HPC Challenge kernels compared with Debian's `hpcc`: same BLAS, MPI, sizes and ranks, in turns.
 
-`hpcc` is the program that HPCC= names, or else the one on PATH. It gets the block size and grid that serve
-its HPL best, found before anything is measured, and for PTRANS the best of all block sizes; ours choose by
-themselves.
+`hpcc` is the program that HPCC= names, or the one on PATH. It gets the block size and grid with which its HPL
+is fastest, determined beforehand, and for PTRANS the best of all block sizes; Kiviat's kernels choose theirs
+automatically.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _MEMORY_BYTES = 512 << 20
 _BLOCKS = (64, 96, 128, 192, 256)
 _GRIDS = ((1, 2), (2, 1))
 _TIMEOUT_S = 1800.0
-# One thread for each rank; ours have one unless asked for more.
+# One thread per rank, the default of Kiviat's kernels.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One comparison: the case, the axis that makes ours as large as theirs, and the ratio that is asked for.
+    """One comparison: case, axis that gives both the same size, and target ratio.
 
-    `scope` is None where it is the default of ours.
+    `scope` is None if it is the default of Kiviat's kernel.
     """
 
     title: str
@@ -55,7 +55,7 @@ class Figure:
         return self.benchmark if self.scope is None else f"{self.benchmark}_{self.scope}"
 
     def of(self, records: Sequence[Record]) -> Record:
-        """What hpcc reports of it; LaunchError where it did not run or found itself wrong."""
+        """Return hpcc's record. Raise LaunchError if it did not run or its check failed."""
         for record in records:
             if (record.benchmark, record.axes.get("scope")) == (self.benchmark, self.scope):
                 if record.outcome != "ok":
@@ -69,7 +69,7 @@ class Figure:
         return found.mean
 
     def words(self, records: Sequence[Record]) -> str:
-        """Our case of the same size, as cases.txt has it."""
+        """Return Kiviat's case of the same size, in the form of cases.txt."""
         size = int(self.of(records).axes[self.size])
         if self.benchmark == "random_access":
             size *= 2  # they tell the table, which is half of the memory
@@ -91,7 +91,7 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class Tuning:
-    """What serves hpcc's HPL best here."""
+    """Parameters with which hpcc's HPL is fastest here."""
 
     block: int
     rows: int
@@ -116,7 +116,7 @@ def measure(setting: Setting) -> Iterator[Finding]:
 
 
 def _peer(mpi: Mpi) -> Path | str:
-    """The program; or why there is none."""
+    """Return the program, or the reason why there is none."""
     named = os.environ.get("HPCC")
     found = named or shutil.which("hpcc")
     if not found:
@@ -156,14 +156,14 @@ def _beside(mpi: Mpi, program: Path, setting: Setting) -> Iterator[Finding]:
 
 
 def _core(mpi: Mpi) -> str | None:
-    """What our DGEMM has OpenBLAS take the processor for: old releases do not know new ones."""
+    """Return the processor type that Kiviat requests of OpenBLAS, whose old releases lack new ones."""
     notes = mpi.measure(["dgemm dgemm scope=single n=64"], RANKS).results["dgemm"]["notes"]
     known = re.search(r"OpenBLAS [^,]*\((\w+)\)", notes.get("blas", ""))
     return known[1] if known else None
 
 
 def _tuned(mpi: Mpi, program: Path, order: int, core: str | None) -> Tuning:
-    """What gives the best rate of HPL, all block sizes and grids having been tried once."""
+    """Return the parameters with the best rate of HPL, after one run with each block size and grid."""
     text = _hpcc(mpi, program, order, _BLOCKS, _GRIDS, core)
     rates = {
         (int(row[1]), int(row[2]), int(row[3])): float(row[4])
@@ -184,7 +184,7 @@ def _hpcc(
     grids: Sequence[tuple[int, int]],
     core: str | None,
 ) -> str:
-    """What hpcc writes of itself."""
+    """Return hpcc's output."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "hpccinf.txt").write_text(input_of(order, blocks, grids, _BLOCKS), encoding="ascii")
@@ -196,7 +196,7 @@ def _hpcc(
 def input_of(
     order: int, blocks: Sequence[int], grids: Sequence[tuple[int, int]], transpose_blocks: Sequence[int]
 ) -> str:
-    """hpccinf.txt. What counts is the order of lines and the numbers in them; the words are for readers."""
+    """Return hpccinf.txt. hpcc reads the numbers by line; the words are comments."""
     lines = [
         "HPC Challenge",
         "beside kiviat",
@@ -236,7 +236,7 @@ def _listed(numbers: Iterable[int]) -> str:
 
 
 def _large(mpi: Mpi, setting: Setting) -> Finding:
-    """HPL's share of DGEMM: what is lost to panels and messages."""
+    """Compare HPL's share of DGEMM, which shows what panels and messages cost."""
     order = 4000 if setting.brief else _LARGE_ORDER
     cases = [f"hpl hpl n={order}", "dgemm dgemm scope=star n=4000"]
     rates: dict[str, list[float]] = {"hpl": [], "dgemm": []}
@@ -257,7 +257,7 @@ def _large(mpi: Mpi, setting: Setting) -> Finding:
 
 
 def _memory(mpi: Mpi, setting: Setting) -> Finding:
-    """Peak of the ranks in HPL with memory given, beyond that of a launch that asks for next to none."""
+    """Compare the peak memory of ranks in HPL with that of a tiny problem."""
     asked = _MEMORY_BYTES // 8 if setting.brief else _MEMORY_BYTES
     peaks = [_peak_bytes(mpi, f"hpl hpl memory={size}") for size in (1 << 20, asked)]
     used = (peaks[1] - peaks[0]) / asked
@@ -272,7 +272,7 @@ def _memory(mpi: Mpi, setting: Setting) -> Finding:
 
 
 def _peak_bytes(mpi: Mpi, case: str) -> float:
-    """Of the rank that took most."""
+    """Return the peak of the rank that uses most."""
     with tempfile.TemporaryDirectory() as folder:
         asked, told, peaks = (Path(folder) / name for name in ("cases.txt", "events.jsonl", "peaks"))
         peaks.mkdir()

@@ -1,7 +1,7 @@
-"""HPCCG beside the reference program: same MPI, points and ranks, taking turns.
+"""HPCCG compared with the reference program: same MPI, points and ranks, in turns.
 
 The reference is `test_HPCCG` below HPCCG_DIR=, built with MPI and the compiler's highest optimisation for
-this processor. It counts 27 nonzeros in every row; so does our rate that is compared with it.
+this processor. It counts 27 nonzeros in every row; the compared rate of Kiviat does so, too.
 """
 
 from __future__ import annotations

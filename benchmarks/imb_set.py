@@ -1,4 +1,4 @@
-"""The IMB-MPI1 set on two ranks: how many cases converge, and how long that takes beside IMB itself."""
+"""The IMB-MPI1 set on two ranks: number of cases that converge, and duration compared with IMB's."""
 
 from __future__ import annotations
 

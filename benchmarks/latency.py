@@ -1,4 +1,4 @@
-"""1 B ping-pong beside a hand-written tight loop, and what reading the clock costs a sample."""
+"""1 B ping-pong compared with a hand-written tight loop, and the cost of reading the clock per sample."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.setting import Setting
 
 ROW = "latency"
 SOURCE = Path(__file__).with_name("tight_loop.cpp")
-# Blocks short enough to lie between two interruptions by the system, most of them.
+# Blocks short enough for most of them to lie between two interruptions by the system.
 _BLOCKS, _ROUND_TRIPS = 1000, 100
 _LONG, _LONG_CASES = 2000, 21
 
@@ -38,7 +38,7 @@ def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
         events = mpi.measure(cases)
         time, result = events.metric("adaptive", "time"), events.results["adaptive"]
         ours.append(time["p50"])
-        # A batch of B round trips takes 2·B·time and holds one reading of the clock.
+        # A batch of B round trips takes 2·B·time and contains one reading of the clock.
         clock_share.append(result["clock_cost_s"] / (2 * result["batch"] * time["p50"]))
         batching.append(time["p50"] / median(events.metric(case, "time")["mean"] for case in long) - 1)
 

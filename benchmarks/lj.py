@@ -1,7 +1,7 @@
-"""The Lennard-Jones liquid beside LAMMPS: same MPI, atoms, precision, lists and ranks, taking turns.
+"""The Lennard-Jones liquid compared with LAMMPS: same MPI, atoms, precision, lists and ranks, in turns.
 
-LAMMPS is each `lmp` below LAMMPS_DIR= and the one on PATH, with its package OPT where it has that; the
-fastest of these stands beside ours.
+LAMMPS is each `lmp` below LAMMPS_DIR= and the one on PATH, with its package OPT if it has that; the fastest
+is compared.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TARGET = f"{_LEAST:g} times at least"
 
 @dataclass(frozen=True)
 class Lammps:
-    """A program and how it is called; `name` tells it from others."""
+    """A program and its arguments; `name` distinguishes it from others."""
 
     program: Path
     words: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Peak memory of rank 0: bounded, however many cases a launch has and however long each one runs."""
+"""Peak memory of rank 0: bounded, for any number of cases in a launch and any duration of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.setting import Setting
 
 ROW = "memory"
 PEAK = Path(__file__).with_name("peak.py")
-# What an allocator may keep for itself between two launches of equal needs.
+# Growth that an allocator may cause between two launches of equal needs.
 _GROWTH = 0.05
 
 

@@ -1,4 +1,4 @@
-"""The MPIs of this machine, each with its kiviat-bench; starting programs under them."""
+"""The MPIs of this machine with their kiviat-bench, and starting programs with them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ASKED_EVERY_S = 0.05
 
 
 class LaunchError(RuntimeError):
-    """A program under MPI did not end well: the command and what it said last."""
+    """A program failed under MPI: the command and its last output."""
 
 
 @dataclass(frozen=True)

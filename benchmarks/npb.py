@@ -1,10 +1,12 @@
-"""The NAS Parallel Benchmarks beside the reference implementation: same MPI, class and ranks, taking turns.
+"""The NAS Parallel Benchmarks compared with the reference implementation.
 
-Programs of the reference are `cg.A.x` and the like below NPB_DIR=, as its own makefiles name them, built with
-the compiler's highest optimisation for this processor.
+Same MPI, class and ranks, in turns.
 
-What is measured is kept in build/npb.jsonl, a line each, until one of the two programs is another: a row that
-was interrupted goes on where it was, and `--only` measures some programs now and others later.
+Programs of the reference are `cg.A.x` and the like below NPB_DIR=, as named by its makefiles, built with the
+compiler's highest optimisation for this processor.
+
+Samples are kept in build/npb.jsonl, one per line, until one of the two programs changes: an interrupted row
+continues where it stopped, and `--only` measures some programs now and others later.
 """
 
 from __future__ import annotations

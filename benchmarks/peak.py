@@ -1,6 +1,7 @@
-"""Runs a program in our place and writes the most memory that it held, in bytes: `peak.py FOLDER PROGRAM…`.
+"""Runs a program and writes its peak memory in bytes to a file: `peak.py FOLDER PROGRAM…`.
 
-The file is named by the program's process. Only the standard library: it stands between mpiexec and a rank.
+The file is named after the program's process number. Uses the standard library only, because it runs between
+mpiexec and a rank.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""OSU and IMB, where a user has built them: finding their programs, running them, reading their tables."""
+"""OSU and IMB built by the user: finds their programs, runs them, reads their tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good and how fast `kiviat place` is: beside Scotch's mapping, and on 4,096 ranks."""
+"""Quality and speed of `kiviat place`: compared with Scotch's mapping, and on 4,096 ranks."""
 
 from __future__ import annotations
 

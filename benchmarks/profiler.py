@@ -1,4 +1,4 @@
-"""What the profiler costs a program: nanoseconds for each small call, memory of each rank, LU class A."""
+"""Overhead of the profiler: nanoseconds per small call, memory per rank, LU class A."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The most memory that a rank of a program holds: the kernel's own mark of it (VmHWM), read while it runs.
+"""Peak memory of a program's ranks: the kernel's high-water mark (VmHWM), read while they run.
 
-Long programs need not end: theirs is what they hold when it has stopped growing.
+Long programs need not end: they are ended when their memory has stopped growing.
 """
 
 from __future__ import annotations

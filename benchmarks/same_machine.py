@@ -1,4 +1,4 @@
-"""A/A: two runs of the same machine should not differ. How often do our verdicts say that they do?"""
+"""A/A test: two runs of the same machine should not differ. How often does a verdict say that they do?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every row is given: the MPIs, how thorough to be, and a way to say how far it is."""
+"""Input of every row: the MPIs, how thorough to be, and progress output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulated machines: how long simulations take, and how many ranks and messages there may be."""
+"""Simulated machines: duration of simulations, and possible numbers of ranks and messages."""
 
 from __future__ import annotations
 

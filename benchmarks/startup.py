@@ -1,4 +1,4 @@
-"""`kiviat --help`: what everybody waits for first."""
+"""Duration of `kiviat --help`."""
 
 from __future__ import annotations
 

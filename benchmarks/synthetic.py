@@ -1,4 +1,4 @@
-"""A large run that never happened: latency plus bytes over bandwidth, with noise."""
+"""A large synthetic run: latency plus bytes over bandwidth, with noise."""
 
 from __future__ import annotations
 

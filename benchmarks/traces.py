@@ -1,4 +1,4 @@
-"""What recording costs a program, how large a trace is, how quickly it is replayed and read for waiting."""
+"""Overhead of the recorder, size of traces, speed of replay and of wait-state analysis."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""All tests, in three parts, of which the last one measures and runs one test after the other.
+"""Runs all tests in three parts; the last one measures, and runs one test after the other.
 
-    python -m tests [words for pytest]
+python -m tests [words for pytest]
 
-The first part needs no MPI: compilers build beside it what the others need. Tests of the second one start
-MPI and mostly wait. All parts always run, and the end lists what failed in any. A selection of tests (`-k`,
-paths) is one part, as plain pytest runs it.
+The first part needs no MPI; meanwhile compilers build what the others need. Tests of the second part start
+MPI and mostly wait. All parts always run, and the failures of all are listed at the end. A selection of tests
+(`-k`, paths) is one part, as with plain pytest.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What tests need built: kiviat-bench for every MPI, the native tests with Open MPI, what ranks preload.
+"""Builds what tests need: kiviat-bench for every MPI, native tests with Open MPI, preloaded libraries.
 
-    python tests/builds.py
+python tests/builds.py
 
-builds it all; a run of all tests does so beside those that measure nothing (conftest.py).
+builds everything; a run of all tests does so during the tests that measure nothing (conftest.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all tests share: the MPIs, a browser, and the rule that nothing is skipped unseen."""
+"""Shared by all tests: the MPIs, a browser, and the rule that skipped tests fail in CI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows and summaries for the tests of the analysis: only what a test is about need be said."""
+"""Rows and summaries for tests of the analysis; everything has a default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ratios against hand-computed ones: four processes, HPL 40 Gflop/s (tests/report/hpcc.py has the values)."""
+"""Ratios compared with values computed by hand: four processes, HPL 40 Gflop/s (see tests/report/hpcc.py)."""
 
 from __future__ import annotations
 

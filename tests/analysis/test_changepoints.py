@@ -1,4 +1,4 @@
-"""Protocol switches: found where they are, and none where there are none."""
+"""Protocol switches: found if they exist, and not otherwise."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What traffic of others does, and what may be said of why."""
+"""Impact of other ranks' traffic, and the cause that may be concluded."""
 
 from __future__ import annotations
 

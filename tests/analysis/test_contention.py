@@ -1,4 +1,4 @@
-"""What happens when all communicate at once, on machines whose answer is known."""
+"""Findings about simultaneous communication, on machines whose bottleneck is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extrapolation from small simulated problems: known laws come back, what follows none is seen to."""
+"""Extrapolation from small simulated problems: known laws are recovered, deviations are detected."""
 
 from __future__ import annotations
 

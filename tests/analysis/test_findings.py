@@ -1,4 +1,4 @@
-"""What is told about a run, and what is not."""
+"""Findings about a run, and findings that must not be reported."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tables over launches, and the curves and matrices that are made of them."""
+"""Tables over launches, and the curves and matrices made from them."""
 
 from __future__ import annotations
 

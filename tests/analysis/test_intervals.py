@@ -1,4 +1,4 @@
-"""Intervals of a median over launches: their coverage, and what they refuse to say."""
+"""Intervals of a median over launches: their coverage, and when there is none."""
 
 from collections.abc import Callable
 from itertools import product

@@ -1,4 +1,4 @@
-"""What limits a machine, against bounds reckoned by hand, and the roofline."""
+"""Limiting resources of a machine, compared with bounds computed by hand; and the roofline."""
 
 from __future__ import annotations
 

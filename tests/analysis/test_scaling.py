@@ -1,4 +1,4 @@
-"""Curves of scaling: strong or weak, speedup, serial fraction, what equals what, energy, doubts."""
+"""Scaling curves: strong or weak, speedup, serial fraction, equivalent ranks, energy, caveats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of scaling: known ones are found again in noise, and what cannot be told is not."""
+"""Laws of scaling: known laws are recovered from noise, and indistinguishable ones are not chosen."""
 
 from __future__ import annotations
 

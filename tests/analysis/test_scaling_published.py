@@ -1,4 +1,4 @@
-"""Published statements about scaling: what runs of the machines that they speak of say to them."""
+"""Published statements about scaling, compared with runs of the machines concerned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Distance, threads, what is left for work, and who is slow: told with their ground, or not at all."""
+"""Findings about distance, threads, host overhead, and slow ranks.
+
+Reported with their cause, or not at all.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns in words: each of those that we know, generated, and mixtures of them."""
+"""Descriptions of traffic patterns: each known pattern, generated, and mixtures of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantities in words."""
+"""Formatting of quantities."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Runs it as a user does, in a folder of its own."""
+"""Runs kiviat as a user does, in a temporary folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans that say where their ranks go: one run for each arrangement, one report over all."""
+"""Plans with arrangements of ranks: one run for each, and one report about all."""
 
 from __future__ import annotations
 

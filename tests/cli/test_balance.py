@@ -1,4 +1,4 @@
-"""`kiviat balance`, as a user calls it, on made-up runs and on what hpcc printed."""
+"""`kiviat balance` on synthetic runs and on output of hpcc."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_energy_that_was_declared_says_so(kiviat: Kiviat, hpcc: Make, tmp_path: 
         (["missing"], "there is no run 'missing' in"),
         (
             ["--with", "vax"],
-            '--with \'vax\': there is no published system of that name; give "all", "none" or one of: nec-sx-8',
+            'there is no published system of that name; give "all", "none" or one of: nec-sx-8',
         ),
         (
             ["-o", "nowhere/x.html"],

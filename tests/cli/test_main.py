@@ -1,4 +1,4 @@
-"""Exit codes, one line per error, and manners."""
+"""Exit codes, one-line errors, and behaviour with closed pipes."""
 
 from __future__ import annotations
 

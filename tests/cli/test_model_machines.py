@@ -1,4 +1,4 @@
-"""`kiviat model list`: the list, what is known of one, and its picture."""
+"""`kiviat model list`, description of a machine, and its picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kiviat list` and dry runs once compiled for two minutes before they said a word."""
+"""The story: `kiviat list` and dry runs compiled for two minutes before they printed anything."""
 
 from __future__ import annotations
 

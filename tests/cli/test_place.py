@@ -1,4 +1,4 @@
-"""`kiviat place` as a user sees it: what it prints, what it writes, what it refuses."""
+"""`kiviat place`: its output, its files, and what it refuses."""
 
 from __future__ import annotations
 

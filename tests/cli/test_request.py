@@ -1,7 +1,7 @@
-"""Each command gets one frozen request, which holds every option of the command and nothing else.
+"""Each command gets one frozen request with every option of the command and nothing else.
 
-The story: an argparse.Namespace travelled through 38 files, seven statements rewrote it on its way, and an
-option that no one read was noticed by no one.
+The story: an argparse.Namespace was passed through 38 files, seven statements modified it, and an option that
+nothing read went unnoticed.
 """
 
 from __future__ import annotations

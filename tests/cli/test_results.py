@@ -1,4 +1,4 @@
-"""show, report, compare, runs, export, sql, ingest and machine, on made-up runs."""
+"""show, report, compare, runs, export, sql, ingest and host, on synthetic runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that goes on may come from a stranger.
+"""A run to be resumed may be another user's.
 
 The story: `kiviat run --resume RUN --dry-run` executed the compiler wrapper and the launcher in RUN's
 run.json, and every key of its `where` became an option of the command.

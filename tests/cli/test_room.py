@@ -1,4 +1,4 @@
-"""What does not fit into memory is refused before anything starts."""
+"""Plans that do not fit into memory are refused before anything starts."""
 
 from __future__ import annotations
 

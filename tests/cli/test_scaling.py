@@ -1,4 +1,4 @@
-"""`kiviat scaling`, as a user calls it: on made-up runs, on two ranks of this machine, and simulated."""
+"""`kiviat scaling` on synthetic runs, on two ranks of this machine, and on simulated ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A signal ends any command in order: one line, 128 and its number, and nothing is left that still runs."""
+"""A signal ends any command cleanly: one line, exit code 128 plus its number, and no process left."""
 
 from __future__ import annotations
 

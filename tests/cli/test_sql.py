@@ -1,4 +1,4 @@
-"""kiviat sql: what a query may do, what it shows, and how it ends."""
+"""kiviat sql: permitted queries, their output, and interruption."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tutorial works as it is written: every command, one after the other, in one folder."""
+"""The tutorial works as written: every command, one after the other, in one folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of `kiviat run`: what is printed, and where."""
+"""The end of `kiviat run`: what is printed to which stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing that a run holds steers a terminal, and any standard output takes any text."""
+"""Texts in a run cannot control the terminal, and any standard output accepts any text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real clusters in a state folder of their own, and the rule that nothing of them is left behind."""
+"""Real clusters in a temporary state folder, and a check that nothing of them is left behind."""
 
 from __future__ import annotations
 

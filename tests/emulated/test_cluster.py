@@ -1,4 +1,4 @@
-"""Clusters come up as asked, stand apart from the machine and from each other, and go without a trace."""
+"""Clusters are created as specified, isolated from the machine and each other, and removed completely."""
 
 from __future__ import annotations
 

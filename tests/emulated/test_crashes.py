@@ -1,4 +1,4 @@
-"""Whoever is killed, whenever: the next command removes what is left, and touches nothing else."""
+"""Whatever process is killed, at any time: the next command removes what is left, and nothing else."""
 
 from __future__ import annotations
 

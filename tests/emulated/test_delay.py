@@ -1,4 +1,4 @@
-"""A delay is what one way takes longer, whether the kernel delays frames or a program carries them."""
+"""A delay is added to each direction, whether the kernel delays frames or a program forwards them."""
 
 from __future__ import annotations
 

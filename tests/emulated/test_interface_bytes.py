@@ -1,4 +1,4 @@
-"""What programs of ours send between emulated nodes, as the nodes' interfaces count it while they run."""
+"""Bytes that benchmarks send between emulated nodes, as counted by the nodes' interfaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks come to the nodes that they were placed on, and meet on the links and nowhere else."""
+"""Ranks run on their requested nodes, and communicate over the links only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kiviat place --verify`: what leaves the nodes is what was predicted, under each placement."""
+"""`kiviat place --verify`: bytes leaving the nodes equal the prediction, under each placement."""
 
 from __future__ import annotations
 

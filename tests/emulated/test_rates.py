@@ -1,4 +1,4 @@
-"""Links have the rate they are given: each way, for one stream, and evenly for several."""
+"""Links have the specified rate: in each direction, for one stream, and shared evenly by several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be emulated, and the one line that says what cannot."""
+"""Specifications that can be emulated, and one-line errors for those that cannot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rate at which MPI streams over a link, beside that of plain TCP, in turns."""
+"""Rate of MPI streams on a link, compared with that of plain TCP, in turns."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Injects faults into Kiviat and looks at what becomes of results, processes and files:
+"""Injects faults into Kiviat and checks the effects on results, processes and files:
 
-    python -m tests.faults --mpi openmpi --trials 100 --seed 1 > trials.jsonl
+python -m tests.faults --mpi openmpi --trials 100 --seed 1 > trials.jsonl
 
-One JSON line a trial on standard output; a table at the end on standard error. The exit code is 1 where
-anything was lost or left, was silent, or went otherwise than expected.toml says.
+Prints one JSON line per trial to standard output, and a table to standard error at the end. The exit code is
+1 if anything was lost, left behind, unreported, or contradicts expected.toml.
 """
 
 from __future__ import annotations

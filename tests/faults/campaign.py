@@ -1,4 +1,4 @@
-"""Trials one after the other, and the table that they make."""
+"""Runs trials one after the other, and makes a table of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kiviat that a trial starts, and what came of it."""
+"""A kiviat process that a trial starts, and its outcome."""
 
 from __future__ import annotations
 

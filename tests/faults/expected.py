@@ -1,4 +1,4 @@
-"""The table expected.toml: what a fault may end with."""
+"""The table expected.toml: permitted outcomes of a fault."""
 
 from __future__ import annotations
 

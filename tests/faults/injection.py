@@ -1,4 +1,4 @@
-"""Faults: each is done to the place of a trial, and undone again so that the user can go on."""
+"""Faults: each changes the environment of a trial, and is undone so that the user can continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a trial's outcome has to be: codes and words as expected.toml says, files whole, records complete."""
+"""Checks the outcome of a trial.
+
+Exit codes and messages as in expected.toml, intact files, complete records.
+"""
 
 from __future__ import annotations
 

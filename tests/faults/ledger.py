@@ -1,6 +1,6 @@
-"""The records of a run as the campaign reads them itself: the bytes of records.jsonl, line by line.
+"""The records of a run as the campaign reads them: the bytes of records.jsonl, line by line.
 
-No code of Kiviat is used: what it forgets, the ledger remembers.
+Uses no code of Kiviat, so that it notices everything that Kiviat loses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a trial's place still has that nobody needs: processes, mounts, files."""
+"""Finds leftovers in the environment of a trial: processes, mounts, files."""
 
 from __future__ import annotations
 

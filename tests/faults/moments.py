@@ -1,4 +1,4 @@
-"""When a phase has begun, seen from outside: a file is there, a process runs, a line was written."""
+"""Detects the phase of a command from outside: by files, processes and lines written."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Which fault a trial injects: into what, in which phase, at which moment; all from a seed.
+"""Chooses the fault of a trial, its target, phase and moment, all from a seed.
 
-    planned(seed, mpi, index) -> Trial
+planned(seed, mpi, index) -> Trial
 
-Phases take turns, and within a phase all its faults do, in an order that seed and MPI choose; so any number
-of trials is spread evenly, and each can be repeated alone.
+Phases take turns, and within a phase all its faults do, in an order determined by seed and MPI; so any number
+of trials is spread evenly, and each can be repeated separately.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What trials begin with: a finished run, an interrupted one, and what exports of the former look like."""
+"""Runs from which trials start: a finished one, an interrupted one, and exports of the former."""
 
 from __future__ import annotations
 

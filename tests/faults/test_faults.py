@@ -1,4 +1,4 @@
-"""Whatever happens to kiviat, it loses no finished result, leaves nothing behind, and says what happened."""
+"""Under any fault, kiviat loses no finished result, leaves nothing behind, and reports what happened."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""One trial, as the first process of namespaces of its own:
+"""One trial, as the first process of its own namespaces:
 
-    python -m tests.faults.trial '{"trial": …, "program": …, "templates": …}'
+python -m tests.faults.trial '{"trial": …, "program": …, "templates": …}'
 
-It starts a command, waits for its phase, injects the fault, reads what is there, goes on as a user would, and
-prints what it saw as one line of JSON. Without a trial it makes the runs that others begin with.
+It starts a command, waits for its phase, injects the fault, examines the state, continues as a user would,
+and prints its observations as one line of JSON. Without a trial it creates the runs from which others start.
 """
 
 from __future__ import annotations

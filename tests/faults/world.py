@@ -1,7 +1,8 @@
-"""The place of one trial: a PID, mount and IPC namespace of its own, and what is left in it.
+"""The environment of one trial: its own PID, mount and IPC namespaces.
 
-Nothing outside can be harmed, and nothing can hide: processes are those of the namespace, files those below
-/tmp and /dev/shm, which are empty at first. When its first process ends, the kernel removes it all.
+Nothing outside can be harmed, and nothing can be overlooked: processes are those of the namespace, files
+those below /tmp and /dev/shm, which are empty at first. When the namespace's first process ends, the kernel
+removes everything.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Changes that an accident or an adversary makes to a file: of its tree, of its lines, of its bytes."""
+"""Changes files as accidents or attackers may: their JSON tree, their lines, their bytes."""
 
 from __future__ import annotations
 

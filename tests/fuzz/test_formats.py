@@ -1,6 +1,6 @@
-"""Every kind of file that others write, changed as accidents and adversaries change it, goes through the
-commands: each ends with 0, 1, or 2 and a line. A hundred and more of these ended in a KeyError, a TypeError,
-a UnicodeError or a RecursionError.
+"""Commands read mutated files of every kind; each ends with 0, 1, or 2 and a line.
+
+The story: more than a hundred of these ended in a KeyError, TypeError, UnicodeError or RecursionError.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Our check of schemas against a complete one: what that refuses, ours refuses, and honest files pass both.
+"""Kiviat's schema validation compared with a complete implementation.
 
-Ours refuses more: texts that cannot be printed, numbers that fit into no column, 1.0 for 1, endless nesting.
+Whatever the complete one refuses, Kiviat's refuses, too, and valid files pass both. Kiviat's refuses more:
+texts that cannot be printed, numbers that fit into no column, 1.0 for 1, excessive nesting.
 """
 
 from __future__ import annotations

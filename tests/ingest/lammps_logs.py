@@ -1,4 +1,4 @@
-"""Logs of LAMMPS as its versions lay them out, written by hand; numbers are made up but for step 0."""
+"""Logs in the layouts of LAMMPS's versions, written by hand; numbers are invented except for step 0."""
 
 from __future__ import annotations
 

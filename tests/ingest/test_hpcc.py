@@ -1,4 +1,4 @@
-"""What HPC Challenge, HPL, STREAM and HPCG print, and that it joins the balance diagram."""
+"""Output of HPC Challenge, HPL, STREAM and HPCG is ingested, and appears in the balance diagram."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs of LAMMPS, of all the layouts that there have been, whole and cut short."""
+"""Logs of LAMMPS, in all layouts, complete and truncated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stub of kiviat-bench built with each MPI, plans for it, and the rule that nothing is left behind."""
+"""A stub of kiviat-bench built with each MPI, plans for it, and a check that nothing is left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kiviat that was killed leaves ranks and files; the next command removes them."""
+"""The next command removes ranks and files that a killed kiviat left behind."""
 
 from __future__ import annotations
 

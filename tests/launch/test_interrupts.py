@@ -1,4 +1,4 @@
-"""Signals as exceptions, and as something to look at within them."""
+"""Signals raised as exceptions, and signals noted for polling within these contexts."""
 
 from __future__ import annotations
 

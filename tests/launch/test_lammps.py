@@ -1,4 +1,4 @@
-"""Which LAMMPS is found, what is made of it, and what it is told."""
+"""Finding LAMMPS, its cases and command lines, and the records made from its logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scotch's program: what it is given, and that nothing depends on it."""
+"""Scotch's program: its input files, and independence of its presence."""
 
 from __future__ import annotations
 

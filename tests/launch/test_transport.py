@@ -1,4 +1,4 @@
-"""What MPIs really printed: on one host, and between two hosts joined by TCP."""
+"""Transports read from captured output of MPIs, on one host and between two hosts connected by TCP."""
 
 from __future__ import annotations
 

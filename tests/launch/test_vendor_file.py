@@ -1,4 +1,4 @@
-"""An MPI that nobody has heard of: one file, and it is found, launched, looked at and placed."""
+"""With a single new vendor file, an unknown MPI is found, launched, probed and placed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes of messages in a network, as native/simgrid/platform.cpp walks them, and what fits."""
+"""Routes of messages in a network, computed like native/simgrid/platform.cpp, and their properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model is frozen before it is validated: who changes one afterwards says so, with a new version."""
+"""Models are frozen before validation; a changed model must have a new version."""
 
 from __future__ import annotations
 

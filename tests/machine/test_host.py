@@ -1,4 +1,4 @@
-"""Machines made of files, as the kernel shows them; and this one."""
+"""Descriptions of machines from fabricated kernel files, and of this machine."""
 
 from __future__ import annotations
 

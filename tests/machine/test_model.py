@@ -1,4 +1,4 @@
-"""Machine files: ours load; what is missing, wrong or contradicts itself is refused by name and value."""
+"""Machine files: shipped ones load; missing, wrong or contradictory values are refused and named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks are what their names say: distances, ways, bisection, and how messages spread over equal ways."""
+"""Properties of networks: distances, numbers of paths, bisection, and distribution of messages over paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topologies made of files, as the kernel shows them; and that of this machine."""
+"""Topologies from fabricated kernel files, and that of this machine."""
 
 from __future__ import annotations
 

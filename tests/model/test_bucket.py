@@ -1,4 +1,4 @@
-"""What a token bucket lets pass at once is taken out of ping-pongs before anything is fitted to them."""
+"""The effect of token buckets is removed from ping-pongs before they are fitted."""
 
 from __future__ import annotations
 

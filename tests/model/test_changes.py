@@ -1,4 +1,4 @@
-"""Changes of a machine: what they become, and what is refused in one line."""
+"""Changes of a machine: their translation, and one-line errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kiviat model` and `kiviat what-if`, as typed; what is simulated is small."""
+"""`kiviat model` and `kiviat what-if` from the command line, with small simulations."""
 
 from __future__ import annotations
 

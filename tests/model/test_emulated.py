@@ -1,6 +1,6 @@
-"""A model fitted to ping-pongs and ping-pings, held to what it was not fitted to, on links of known rate.
+"""A model fitted to ping-pongs and ping-pings on links of known rate, compared with other measurements.
 
-Two ranks, so that each has a core: where ranks share cores they wait for those, and not for the network.
+Uses two ranks, so that each has a core; ranks that share cores wait for these, not for the network.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From measured ping-pongs to a machine file that loads, and that says what was not measured."""
+"""From measured ping-pongs to a machine file that loads and names what was not measured."""
 
 from __future__ import annotations
 

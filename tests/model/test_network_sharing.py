@@ -1,4 +1,4 @@
-"""Rows on nodes that share their network: made-up rates and bytes become the paper's percentages."""
+"""Rows about shared networks: percentages of the paper computed from fabricated rates and bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What published rows ask of a model, and how its answers are judged."""
+"""Questions of published rows to a model, and the judgement of its answers."""
 
 from __future__ import annotations
 

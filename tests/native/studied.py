@@ -1,4 +1,4 @@
-"""Cases of a study, run by themselves, and what went wrong in them on purpose: for tests of applications."""
+"""Helpers for tests of applications: run cases of a study, with faults on request."""
 
 from __future__ import annotations
 

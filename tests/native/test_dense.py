@@ -1,4 +1,4 @@
-"""Dense linear algebra: what a library does that is wrong, or not there."""
+"""Dense linear algebra with libraries that are wrong or missing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every benchmark's check notices a transport that corrupts, drops or truncates what it receives.
+"""Every benchmark's check detects a transport that corrupts, drops or truncates received data.
 
-Benchmarks are enumerated, not listed: one that is added is tested, and its check has to work.
+Benchmarks are enumerated, so a new benchmark is tested, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gears: the same contacts on any number of ranks, and it refuses what went wrong."""
+"""Gears: the same contacts on any number of ranks; faults are detected."""
 
 from __future__ import annotations
 

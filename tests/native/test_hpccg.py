@@ -1,4 +1,4 @@
-"""HPCCG: the same solution on any number of ranks, exact counts, and it refuses what went wrong."""
+"""HPCCG: the same solution on any number of ranks, exact counts; faults are detected."""
 
 from __future__ import annotations
 

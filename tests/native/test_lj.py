@@ -1,4 +1,4 @@
-"""The Lennard-Jones liquid: as LAMMPS has it, on any number of ranks; and it refuses what went wrong."""
+"""The Lennard-Jones liquid: results of LAMMPS, on any number of ranks; faults are detected."""
 
 from __future__ import annotations
 

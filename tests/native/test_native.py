@@ -1,4 +1,4 @@
-"""The native program: its own tests under 1, 2 and 4 ranks, its command line, what it writes."""
+"""The native program: its own tests under 1, 2 and 4 ranks, its command line, its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The NAS programs refuse what is wrong: a kernel that is lost, one message of many, other random numbers."""
+"""The NAS programs detect faults: a skipped kernel, a damaged message, other random numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks with several threads that communicate: benchmarks that only launches for threads run."""
+"""Benchmarks with communicating threads, which run only in launches with threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placements of least cost: against all there are, against plain ones, and the arithmetic of a paper."""
+"""Placements of lowest cost: compared with all placements, with simple ones, and with a paper."""
 
 from __future__ import annotations
 

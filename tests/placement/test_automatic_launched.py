@@ -1,4 +1,4 @@
-"""What `kiviat place` emits, read by the real launchers: ranks come to the nodes that were chosen."""
+"""Output of `kiviat place --emit` read by real launchers: ranks run on the chosen nodes."""
 
 from __future__ import annotations
 

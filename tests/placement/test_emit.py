@@ -1,4 +1,4 @@
-"""What launchers are told: golden text, read back by a reading of what each launcher does, and tried."""
+"""Options and files for launchers: compared with golden text, interpreted, and tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placements against rank-by-rank readings of their definitions, over many uneven topologies."""
+"""Placements compared with rank-by-rank implementations of their definitions, on many uneven topologies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Differences between where ranks were to be and where they were, as the launch event tells it."""
+"""Differences between requested and observed places of ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways through networks, against a walk arc by arc as the simulator makes it."""
+"""Routes through networks, compared with a walk arc by arc as the simulator does it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a small kiviat-bench would say of itself: one benchmark for each kind of rule."""
+"""Description of a small kiviat-bench: one benchmark for each kind of rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Controls and their defaults stand in four places, which say the same."""
+"""Controls and their defaults, which are defined in four places, agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plans that come with kiviat, with what the real program says of its benchmarks."""
+"""The shipped plans, expanded with the real program's description of its benchmarks."""
 
 from __future__ import annotations
 

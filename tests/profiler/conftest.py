@@ -1,4 +1,4 @@
-"""Programs, compiled once for each MPI, and `kiviat profile` as a user calls it."""
+"""Programs compiled once for each MPI, and `kiviat profile` as a user calls it."""
 
 from __future__ import annotations
 

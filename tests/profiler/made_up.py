@@ -1,4 +1,4 @@
-"""A profile as the reader would make it, of a halo on a torus with a reduction in every step."""
+"""A fabricated profile: halo exchange on a torus with a reduction in every step."""
 
 from __future__ import annotations
 

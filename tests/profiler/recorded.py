@@ -1,4 +1,4 @@
-"""What ranks leave that record when their calls are, made up as the recorder writes it."""
+"""Fabricated recordings with time stamps, in the format of the recorder."""
 
 from __future__ import annotations
 

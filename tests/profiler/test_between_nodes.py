@@ -1,4 +1,4 @@
-"""What the profiler takes for traffic between nodes, against the counters of their network."""
+"""The profiler's traffic between nodes, compared with counters of the nodes' interfaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is counted, against what the programs are known to do."""
+"""Counts of the profiler, compared with the known behaviour of programs."""
 
 from __future__ import annotations
 

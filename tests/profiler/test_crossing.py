@@ -1,4 +1,4 @@
-"""What Open MPI itself counted, added to a profile."""
+"""Open MPI's own counts, added to a profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""However a program ends: it ends as it would have, and what was counted is there."""
+"""However a program ends, profiling does not change its end, and the counts are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What machines count in each phase: read where they can be, and a reason where they cannot."""
+"""Hardware counters and energy of each phase: values if available, otherwise a reason."""
 
 from __future__ import annotations
 

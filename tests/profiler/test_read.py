@@ -1,4 +1,4 @@
-"""Profiles as files: those of version 1 are read, and a word is not unpacked to more than it can be."""
+"""Profile files: version 1 is read, and decompression is limited."""
 
 from __future__ import annotations
 

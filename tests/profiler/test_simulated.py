@@ -1,4 +1,4 @@
-"""Profiles of simulated ranks, against what a program's shape says and what the simulator itself moved."""
+"""Profiles of simulated ranks, compared with the program's structure and the simulator's own counts."""
 
 from __future__ import annotations
 

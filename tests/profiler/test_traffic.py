@@ -1,4 +1,4 @@
-"""Traffic between ranks: a sparse matrix."""
+"""Sparse traffic matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of the time is MPI, which calls, how far: by hand beside what is said."""
+"""Share of MPI in the time, by call and distance, compared with values computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who waited for whom, of times that are known."""
+"""Wait states computed from known times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who waits for whom in programs whose ranks are late by 50 ms."""
+"""Wait states of programs whose ranks are late by 50 ms."""
 
 from __future__ import annotations
 

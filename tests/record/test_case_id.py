@@ -1,6 +1,6 @@
-"""The identity of a case, which plans, replays and ingested results have to spell in the same way.
+"""The identity of a case, which plans, replays and ingested results must spell in the same way.
 
-Three places built it, and disagreed: flag=true/x=0.3 against flag=True/x=0.30000000000000004.
+The story: three implementations disagreed: flag=true/x=0.3 against flag=True/x=0.30000000000000004.
 """
 
 from __future__ import annotations

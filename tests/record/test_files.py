@@ -1,4 +1,4 @@
-"""Text files of others."""
+"""Reading untrusted text files."""
 
 from __future__ import annotations
 

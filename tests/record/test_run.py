@@ -1,4 +1,4 @@
-"""Runs as they are read: the classes have what the schema has, and what is absent is None."""
+"""The classes of runs have the fields of the schema; missing facts are None."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reports know of benchmarks: from the run itself, or, of earlier runs, from one table."""
+"""Traits of benchmarks for reports: from the run itself or, for earlier runs, from a table."""
 
 from __future__ import annotations
 

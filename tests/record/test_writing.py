@@ -1,4 +1,4 @@
-"""Files that are written whole: what stands there is replaced, written through, or left as it was."""
+"""Atomic writing: existing files are replaced, devices written through, or nothing is changed."""
 
 from __future__ import annotations
 

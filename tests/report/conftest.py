@@ -1,4 +1,4 @@
-"""A browser that notices every message, every error and every request."""
+"""A browser that records every message, error and request."""
 
 from __future__ import annotations
 

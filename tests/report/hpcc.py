@@ -1,4 +1,4 @@
-"""Runs of HPC Challenge's kernels that never happened, with round numbers that one can check by hand."""
+"""Synthetic runs of HPC Challenge's kernels, with round numbers that can be checked by hand."""
 
 from __future__ import annotations
 

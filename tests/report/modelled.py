@@ -1,4 +1,4 @@
-"""run.json of simulated runs, made up."""
+"""Fabricated run.json files of simulated runs."""
 
 from __future__ import annotations
 

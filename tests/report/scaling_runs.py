@@ -1,4 +1,4 @@
-"""Runs of programs on growing numbers of ranks that never happened: known laws, with some noise."""
+"""Synthetic runs of programs on increasing numbers of ranks: known laws with some noise."""
 
 from __future__ import annotations
 

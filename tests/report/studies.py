@@ -1,4 +1,4 @@
-"""Studies that never ran: eight ranks on four nodes whose links are ten times slower than their memory."""
+"""Synthetic studies: eight ranks on four nodes whose links are ten times slower than their memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that never happened: run.json contents and rows with LogGP-like curves and a protocol switch."""
+"""Synthetic runs: run.json contents, and rows with LogGP-like curves and a protocol switch."""
 
 from __future__ import annotations
 

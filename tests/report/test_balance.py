@@ -1,4 +1,4 @@
-"""The balance page in a real browser: the pictures against the numbers."""
+"""The balance page in a real browser: pictures compared with the numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The NAS programs and HPCCG on the page: their rates, and where their time goes."""
+"""The NAS programs and HPCCG on the page: rates and shares of phases."""
 
 from __future__ import annotations
 

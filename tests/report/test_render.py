@@ -1,4 +1,4 @@
-"""The page as text: what it holds for which runs."""
+"""The page as text: its content for different runs."""
 
 from __future__ import annotations
 

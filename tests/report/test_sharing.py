@@ -1,4 +1,4 @@
-"""The same program arranged differently on nodes: rates, time in messages and bytes beside one another."""
+"""The same program with different arrangements on nodes: rates, time in messages and bytes."""
 
 from __future__ import annotations
 

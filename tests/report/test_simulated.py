@@ -1,4 +1,4 @@
-"""Simulated runs on the page: predicted, never measured, and nothing is wrong with a single launch."""
+"""Simulated runs on the page: predicted, never measured, and without warnings about single launches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Studies on the page, in a real browser: every figure and table against the records."""
+"""Studies on the page, in a real browser: every figure and table compared with the records."""
 
 from __future__ import annotations
 

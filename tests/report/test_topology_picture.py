@@ -1,4 +1,4 @@
-"""Pictures of networks: what is drawn is what there is, and the same each time."""
+"""Pictures of networks: correct content, and the same each time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which job of a run is still there, and how one ended that is not.
+"""Jobs of a run that still exist, and how ended jobs have ended.
 
-The story: `--resume RUN --on slurm` took the lock away from a living writer and submitted a second job, and
-a job that its user had cancelled was submitted again at once.
+The story: `--resume RUN --on slurm` removed the lock of a living writer and submitted a second job, and a job
+that its user had cancelled was submitted again at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs as jobs of each scheduler, by stand-ins that really run them; Slurm itself is in tests/slurm."""
+"""Runs as jobs of each scheduler, with stand-ins that execute them; Slurm itself is in tests/slurm."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What strangers name goes into job scripts as a name, or not at all.
+"""Names chosen by other users cannot inject anything into job scripts.
 
-The story: a plan named "x\\nrm -rf ~\\n#", or an option of `--on` with a newline, brought lines of its own
-into the script.
+The story: a plan named "x\nrm -rf ~\n#", or an option of `--on` with a newline, added lines to the script.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The import contract is the table of docs/explanation/architecture.md.
+"""The import contract equals the table of docs/explanation/architecture.md.
 
-The table and the contract once said different things: 28 imports that the table forbade passed the linter.
+The story: the two differed, and 28 imports that the table forbade passed the linter.
 """
 
 from __future__ import annotations

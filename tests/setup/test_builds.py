@@ -1,4 +1,4 @@
-"""A killed `make test` left `tests/builds.py` and its compilers running."""
+"""The story: a killed `make test` left `tests/builds.py` and its compilers running."""
 
 from __future__ import annotations
 

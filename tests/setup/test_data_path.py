@@ -1,4 +1,4 @@
-"""What travels with the package is found in a checkout."""
+"""Data files of the package are found in a checkout."""
 
 import json
 

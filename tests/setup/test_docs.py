@@ -1,4 +1,4 @@
-"""What the documents say can be typed, followed and compiled."""
+"""Commands, links and code in the documentation work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every header below native/, but for those of benchmarks and libraries, compiles alone."""
+"""Every header in native/, except those of benchmarks and libraries, compiles alone."""
 
 from __future__ import annotations
 

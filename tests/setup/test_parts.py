@@ -1,4 +1,4 @@
-"""`make test` runs three parts; what fails or is missing in any must not be lost."""
+"""`make test` runs three parts; failures and missing parts of any are reported."""
 
 from __future__ import annotations
 

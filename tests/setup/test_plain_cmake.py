@@ -1,4 +1,4 @@
-"""The native program builds with CMake alone, by our presets."""
+"""The native program builds with CMake alone, by the presets."""
 
 from __future__ import annotations
 

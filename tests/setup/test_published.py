@@ -1,4 +1,4 @@
-"""Published results: the files are what the schema says, and what they say agrees with itself."""
+"""Published results: files satisfy the schema and are consistent."""
 
 from __future__ import annotations
 

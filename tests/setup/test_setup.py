@@ -1,6 +1,6 @@
-"""tools/setup on machines that are not this one: each is a PATH of stubs that answer as that machine would.
+"""tools/setup on other machines, each emulated by a PATH of stubs.
 
-What a stub is asked to do is written to a log, and the log is what the tests look at.
+The commands given to stubs are written to a log, which the tests examine.
 """
 
 from __future__ import annotations

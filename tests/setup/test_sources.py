@@ -1,4 +1,4 @@
-"""tools/check-sources refuses what it is there to refuse: each rule is broken once, in a copy."""
+"""tools/check-sources detects violations: each rule is broken once, in a copy."""
 
 from __future__ import annotations
 

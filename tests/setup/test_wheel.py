@@ -1,4 +1,4 @@
-"""The wheel carries everything that `kiviat` needs outside of the checkout, and works from there."""
+"""The wheel contains everything that `kiviat` needs outside of the checkout, and works from there."""
 
 from __future__ import annotations
 

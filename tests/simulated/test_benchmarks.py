@@ -1,4 +1,4 @@
-"""Every benchmark on a modelled machine: none hangs or dies, and payload arrives where it is looked at."""
+"""Every benchmark on a modelled machine: none hangs or crashes, and payload arrives if it is checked."""
 
 from __future__ import annotations
 

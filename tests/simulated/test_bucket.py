@@ -1,4 +1,4 @@
-"""Links that let some bytes pass at once when they have been idle."""
+"""Links with token buckets, which let some bytes pass at once after they have been idle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which algorithms collectives use, and what takes the place of SMPI's."""
+"""Algorithms of collectives, and replacements of SMPI's."""
 
 from __future__ import annotations
 

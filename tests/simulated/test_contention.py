@@ -1,4 +1,4 @@
-"""Who shares what: links, host buses, memory buses; and how long messages are under way meanwhile."""
+"""Sharing of links, host buses and memory buses, and time with messages in flight."""
 
 from __future__ import annotations
 

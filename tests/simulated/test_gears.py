@@ -1,4 +1,4 @@
-"""Gears on a modelled machine: what it finds decides what it sends, so it is really searched there."""
+"""Gears on a modelled machine: the search is executed, because its results determine the messages."""
 
 from __future__ import annotations
 

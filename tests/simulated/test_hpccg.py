@@ -1,4 +1,4 @@
-"""HPCCG on a modelled machine: what it sends, and how long its kernels take there."""
+"""HPCCG on a modelled machine: its messages, and the duration of its kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Where each rank has a core of its own, nobody has to tell the others so; collectives are what they were."""
+"""If each rank has its own core, leaders are determined without messages.
+
+Results of collectives do not change.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Lennard-Jones liquid on a modelled machine: what it sends, and how long its kernels take there."""
+"""The Lennard-Jones liquid on a modelled machine: its messages, and the duration of its kernels."""
 
 from __future__ import annotations
 

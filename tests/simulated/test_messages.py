@@ -1,4 +1,4 @@
-"""What a message costs that has the machine for itself: what the machine file says, to the last digit."""
+"""A message on an idle machine takes exactly the time that the machine file defines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan hpcc-modelled: small problems on a simulated machine, and what is made of them."""
+"""The plan hpcc-modelled: small problems on a simulated machine, and the extrapolated results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collectives that go through one rank of each node: what comes out is the same, and what it costs."""
+"""Node-aware collectives: the same results, and their costs."""
 
 from __future__ import annotations
 

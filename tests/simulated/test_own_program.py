@@ -1,4 +1,4 @@
-"""Programs of users: compiled by `kiviat cc`, run on a modelled machine, kept as a run."""
+"""Users' programs: compiled by `kiviat cc`, run on a modelled machine, recorded as a run."""
 
 from __future__ import annotations
 

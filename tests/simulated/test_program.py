@@ -1,4 +1,4 @@
-"""What simulated ranks, which live in one process, must not share."""
+"""State that simulated ranks, which live in one process, must not share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps that a simulation leaves out take as long as if they were made, with all phases and messages."""
+"""Skipped steps of a simulation take the same time, phases and messages as if they were executed."""
 
 from __future__ import annotations
 

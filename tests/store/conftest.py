@@ -1,4 +1,4 @@
-"""Runs of made-up records."""
+"""Runs of fabricated records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Made-up machines, launches and records, for tests of the store and of the command line."""
+"""Fabricated machines, launches and records, for tests of the store and of the command line."""
 
 from __future__ import annotations
 

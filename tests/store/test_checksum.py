@@ -1,4 +1,4 @@
-"""The story: one of twelve bits that flipped in records.jsonl changed a number, and nothing told."""
+"""The story: one flipped bit in twelve changed a number in records.jsonl without being detected."""
 
 from __future__ import annotations
 

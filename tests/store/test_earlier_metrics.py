@@ -1,4 +1,4 @@
-"""Records of earlier versions, whose metrics had other names, are read like those of today."""
+"""Records of earlier versions, whose metrics had other names, are read like current ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story: of 300 times that two processes began at the same moment, both wrote the run 62 times."""
+"""The story: when two processes started at the same moment, both wrote the run in 62 of 300 cases."""
 
 from __future__ import annotations
 

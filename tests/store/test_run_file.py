@@ -1,4 +1,4 @@
-"""A run may come from anywhere: whatever its run.json says is held against the schema before it is used."""
+"""The content of an untrusted run.json is validated against the schema before it is used."""
 
 from __future__ import annotations
 

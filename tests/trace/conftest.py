@@ -1,4 +1,4 @@
-"""Programs of the tests, recorded as a user does it, and replayed on a small machine."""
+"""Test programs, recorded as a user does it, and replayed on a small machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are almost what was written: bits flipped, ends cut off, numbers replaced by extreme ones."""
+"""Damaged files: bits flipped, ends cut off, numbers replaced by extreme ones."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Traces and profiles come from strangers: a changed one is read, or refused in one line.
+"""Traces and profiles may be damaged: they are read, or refused in one line.
 
-A bit flipped in a count made the replayer a segmentation fault, and 1 MB of trace a gigabyte of memory.
+The story: a flipped bit in a count crashed the replayer, and made 1 MB of trace take a gigabyte of memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What cannot be recorded or replayed: one line, exit code 2, and the program is never harmed."""
+"""What cannot be recorded or replayed is refused in one line with exit code 2; the program is not harmed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recorded program, replayed, against the same program simulated: the same calls take the same time."""
+"""A recorded program, replayed, takes the same time as the same program simulated."""
 
 from __future__ import annotations
 
