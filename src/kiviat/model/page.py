@@ -18,14 +18,14 @@ from kiviat.record.units import UNAVAILABLE
 _HEAD = """\
 # Validation
 
-What the models of `machines/` predict, beside what was published of the machines. Written by `kiviat model
-validate --write` on {date}; nothing here is adjusted. All predictions are simulated, and none of the rows
-below was used to make a model: those stand in each machine's `calibrated_on`
-([how models are made and held to this](../howto/models.md)).
+Predictions of the models in `machines/`, compared with published results of the machines. Written by `kiviat model
+validate --write` on {date}, without later edits. All predictions are simulated, and none of the rows below was
+used to make a model: rows used for that are in each machine's `calibrated_on`
+([how models are made and validated](../howto/models.md)).
 
-An error is predicted over published, less 1; where 0 % was published, in points of percent. Rows that say
-"more than" or "less than", and statements in words, hold or fail. The place of each row in its paper stands
-in `published/`.
+An error is predicted / published - 1; if 0 % was published, it is in percentage points. Rows that say
+"more than" or "less than", and statements in words, hold or fail. `published/` contains the place of
+each row in its paper.
 """
 
 
