@@ -15,9 +15,9 @@
 //     splits the world once per case, and a duplicate of the world for its clock;
 //   - of MPI_BYTE or MPI_FLOAT, and sums of three or more doubles that all ranks get. The harness uses MPI_DOUBLE on
 //     that communicator, but has no such sums.
-// Data that a rank receives from itself stays intact, so that checks must look at data of other ranks. Data of one-sided
-// operations on windows of such communicators is damaged on its way into the target's memory or, when the epoch or flush
-// ends, in the origin's memory.
+// Data that a rank receives from itself stays intact, so that checks must look at data of other ranks. Data of
+// one-sided operations on windows of such communicators is damaged on its way into the target's memory or, when the
+// epoch or flush ends, in the origin's memory.
 #include <mpi.h>
 
 #include <algorithm>

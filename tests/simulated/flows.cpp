@@ -1,5 +1,5 @@
-// Ranks that send, access memory and compute at the same moment, as the arguments request. Each prints how long its acts
-// took, and for how long messages of its own were in flight: between nodes, and within its node.
+// Ranks that send, access memory and compute at the same moment, as the arguments request. Each prints how long its
+// acts took, and for how long messages of its own were in flight: between nodes, and within its node.
 //   send FROM TO BYTES, memory RANK BYTES, compute RANK FLOPS
 //   wait RANK SECONDS: delays the rank's following acts until this long after the start
 #include <mpi.h>

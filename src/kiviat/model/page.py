@@ -18,9 +18,9 @@ from kiviat.record.units import UNAVAILABLE
 _HEAD = """\
 # Validation
 
-Predictions of the models in `machines/`, compared with published results of the machines. Written by `kiviat model
-validate --write` on {date}, without later edits. All predictions are simulated, and none of the rows below was
-used to make a model: rows used for that are in each machine's `calibrated_on`
+Predictions of the models in `machines/`, compared with published results of the machines. Written by
+`kiviat model validate --write` on {date}, without later edits. All predictions are simulated, and none of
+the rows below was used to make a model: rows used for that are in each machine's `calibrated_on`
 ([how models are made and validated](../howto/models.md)).
 
 An error is predicted / published - 1; if 0 % was published, it is in percentage points. Rows that say

@@ -16,7 +16,7 @@ from kiviat.trace.json_object import MOST_DATE_S, MOST_RANKS, JsonObject, parsed
 from kiviat.trace.layout import START, Layout, layout_of
 from kiviat.trace.trace import ENDED, RankTrace, Rate, Trace
 
-# Limit on the bytes of an event: per rank, plus eight times as many.
+# Limit on the bytes of an event, divided by the number of ranks plus 8.
 _MOST_OF_EVENT = 64
 _AT_ONCE = 1 << 20
 

@@ -35,7 +35,7 @@ class Nodes:
         return sum(not self.near(a, b) for a, b in pairs) / len(pairs)
 
     def boundaries(self, ranks: int) -> list[int]:
-        """Return the ranks on another node than the rank before."""
+        """Return the ranks that are on another node than the rank before them."""
         return [rank for rank in range(1, ranks) if self.of[rank] != self.of[rank - 1]]
 
 

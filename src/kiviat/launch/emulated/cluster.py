@@ -89,7 +89,7 @@ class Cluster:
 
     @property
     def name(self) -> str:
-        """The cluster's name in `kiviat cluster`, and of its folder."""
+        """Name of the cluster in `kiviat cluster`, and of its folder."""
         return self._journal.name
 
     @property

@@ -51,7 +51,7 @@ def panels(curves: Iterable[Key], dimensions: Sequence[str], runs: Sequence[RunL
 
 
 def places(curves: Iterable[Key], *, varying: bool) -> list[int]:
-    """Return the dimensions in which curves differ, or those in which they do not."""
+    """Return the indices of the dimensions in which curves differ, or do not differ if not `varying`."""
     return [
         place for place, values in enumerate(zip(*curves, strict=True)) if (len(set(values)) > 1) == varying
     ]
