@@ -27,8 +27,8 @@ from tests import builds
 
 STAMP = builds.CHECKOUT / ".venv" / "setup-test"  # tools/setup writes it
 CORES = len(os.sched_getaffinity(0))
-# A worker gets whole files, so that fixtures shared in a file are made once. Tests in "waiting" leave half of a
-# core idle.
+# A worker gets whole files, so that fixtures shared in a file are made once. Tests in "waiting" leave half
+# of a core idle.
 PARTS = {
     "untimed": ["-n", str(CORES), "--dist", "loadfile"],
     "waiting": ["-n", str(CORES + CORES // 2), "--dist", "loadfile"],
