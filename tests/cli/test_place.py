@@ -84,7 +84,7 @@ def test_what_is_printed(kiviat: Kiviat, counted: Path) -> None:
     rows = {line.split()[0]: line for line in lines if line}
     assert "8.06 MiB" in rows["blocked"] and "128 KiB" in rows["cyclic"] and "128 KiB" in rows["automatic"]
     assert "given" not in rows, "four ranks on a node do not fit here"
-    assert "nothing was found that has fewer bytes between nodes than cyclic" in done.stdout
+    assert "no placement has fewer bytes between nodes than cyclic" in done.stdout
     assert "--bind core places ranks on sockets too" in done.stdout
 
 

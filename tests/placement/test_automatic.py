@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 
@@ -13,6 +14,7 @@ from kiviat.machine.modelled.machine import find_machine
 from kiviat.machine.topology import Node, Topology
 from kiviat.placement import Layout, place
 from kiviat.placement.automatic import automatic, layout_of_nodes
+from kiviat.placement.exact import least
 from kiviat.placement.graph import Graph, Integers
 from kiviat.placement.prediction import OBJECTIVES, of_layout, predicted
 from kiviat.placement.swaps import Swaps
@@ -30,6 +32,15 @@ def simple(target: Target, ranks: int) -> list[Layout]:
     return [place(target.topology, ranks, policy) for policy in ("cyclic", "blocked")]
 
 
+def uneven(*slots: int) -> Target:
+    nodes = tuple(Node(f"n{index}", granted=count) for index, count in enumerate(slots))
+    return of_topology("uneven", Topology(nodes))
+
+
+def traffic_of(entries: list[tuple[int, int, int]]) -> Traffic:
+    return Traffic.of_entries(8, [(one, other, 1, sent) for one, other, sent in entries])
+
+
 def all_mappings(ranks: int, room: list[int]) -> Iterator[tuple[int, ...]]:
     def rest(chosen: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         if len(chosen) == ranks:
@@ -42,12 +53,16 @@ def all_mappings(ranks: int, room: list[int]) -> Iterator[tuple[int, ...]]:
     yield from rest(())
 
 
-def least(traffic: Traffic, target: Target, objective: str) -> float:
+def best_of_all(traffic: Traffic, target: Target, objective: str) -> float:
     """Of all mappings."""
     nodes = np.array(list(all_mappings(traffic.ranks, target.room.tolist())))
     source, destination = nodes[:, traffic.source], nodes[:, traffic.target]
     if objective == "max-link":
-        return min(predicted(traffic, node, target).worst_link for node in nodes)
+        loads = np.zeros((len(nodes), len(target.routes.arcs)))
+        for one, other, sent in zip(source.T, destination.T, traffic.bytes, strict=True):
+            pair, arc = target.routes.crossings(one, other)
+            np.add.at(loads, (pair, arc), sent / target.routes.width[arc])
+        return float(loads.max(axis=1).min())
     distance = target.apart if objective == "bytes" else target.hops
     return float((distance[source, destination] * traffic.bytes).sum(axis=1).min())
 
@@ -66,14 +81,70 @@ def test_nothing_is_better_among_all_mappings(objective: str) -> None:
         target = graphs.target(source, network, traffic.ranks, slots)
         if target.nodes > 4:
             target = graphs.target(random.Random(1), "crossbar", traffic.ranks, slots)
-        found = predicted(traffic, automatic(traffic, target, objective), target).by(objective)
-        assert found == least(traffic, target, objective), (kind, target.label)
+        found = predicted(traffic, automatic(traffic, target, objective).node, target).by(objective)
+        assert found == best_of_all(traffic, target, objective), (kind, target.label)
+
+
+SPARSE = [(0, 2, 694), (3, 2, 456), (4, 3, 91), (6, 3, 457), (6, 7, 763), (7, 2, 971)]
+
+
+def test_sparse_matrices_on_nodes_of_two() -> None:
+    """Of 46 random matrices of 8 ranks, 3 got a placement that was not the best on 4x2; the first is SPARSE,
+    where 2004 bytes were between nodes instead of 1884."""
+    source = random.Random(46)
+    matrices = [SPARSE]
+    for _ in range(4):
+        pairs = source.sample([(one, other) for one in range(8) for other in range(8) if one != other], 6)
+        matrices.append([(one, other, source.randrange(1, 1000)) for one, other in pairs])
+    target = of_shape("4x2")
+    every = np.array(list(all_mappings(8, [2, 2, 2, 2])))
+    for entries in matrices:
+        traffic = traffic_of(entries)
+        across = every[:, traffic.source] != every[:, traffic.target]
+        found = automatic(traffic, target, "bytes")
+        assert found.proved
+        assert predicted(traffic, found.node, target).nodes == (across * traffic.bytes).sum(axis=1).min()
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_branch_and_bound_finds_the_best_of_all_mappings(objective: str) -> None:
+    """From any placement, on nodes of different sizes, with ranks that are alike and one that is silent."""
+    source = random.Random(10)
+    torus = of_machine(find_machine("torus-3d"), 6, "7x1")
+    dragonfly = of_machine(find_machine("slingshot-dragonfly"), 6, "5x2")
+    for target in (torus, dragonfly, of_shape("4x2"), uneven(3, 1, 0, 2, 1)):
+        for density, least_sent in ((0.3, 1), (0.8, 1), (1.0, 99)):
+            entries = [
+                (one, other, 1, source.randrange(least_sent, 100))
+                for one, other in itertools.permutations(range(5), 2)
+                if source.random() < density
+            ]
+            traffic = Traffic.of_entries(6, entries)
+            start = node_of(place(target.topology, 6, "cyclic"))
+            found, proved = least(traffic, target, objective, start)
+            assert (np.bincount(found, minlength=target.nodes) <= target.room).all()
+            assert proved
+            cost = predicted(traffic, found, target).by(objective)
+            assert cost == best_of_all(traffic, target, objective), (target.label, entries)
+            again, proved = least(traffic, target, objective, found)
+            assert proved and again is found
+            unproved, proved = least(traffic, target, objective, start, work=20)
+            assert not proved or cost == predicted(traffic, start, target).by(objective)
+            assert predicted(traffic, unproved, target).by(objective) <= predicted(traffic, start, target).by(
+                objective
+            )
+
+
+def test_more_ranks_are_not_proved() -> None:
+    traffic = all_to_all(11)
+    assert not automatic(traffic, of_shape("3x4"), "bytes").proved
+    assert automatic(traffic, of_shape("1x11"), "bytes").proved, "nothing leaves the node"
 
 
 def test_never_worse_than_cyclic_blocked_or_what_is_given() -> None:
     for name, traffic, target, objective in graphs.problems(6, (8, 12, 16), seed=3):
         others = [*simple(target, traffic.ranks), place(target.topology, traffic.ranks, "plane:2")]
-        found = automatic(traffic, target, objective, others)
+        found = automatic(traffic, target, objective, others).node
         assert (np.bincount(found, minlength=target.nodes) <= target.room).all(), name
         best = min(predicted(traffic, node_of(layout), target).by(objective) for layout in others)
         assert predicted(traffic, found, target).by(objective) <= best, name
@@ -93,11 +164,11 @@ def test_a_hidden_grid_is_found_again() -> None:
         if sum(abs(x - y) for x, y in zip(at[one], at[other], strict=True)) == 1
     ]
     traffic, target = Traffic.of_entries(64, entries), of_shape("8x8")
-    found = automatic(traffic, target, "bytes")
+    found = automatic(traffic, target, "bytes").node
     assert predicted(traffic, found, target).nodes == 3 * 16 * 2 * 100
     assert found[0] == 0, "equal nodes are numbered by their first ranks"
     small = graphs.traffic(source, "random", 12)
-    again = [automatic(small, of_shape("3x4"), "bytes").tolist() for _ in range(2)]
+    again = [automatic(small, of_shape("3x4"), "bytes").node.tolist() for _ in range(2)]
     assert again[0] == again[1]
 
 
@@ -204,17 +275,16 @@ def test_fewer_ranks_than_places_and_uneven_nodes() -> None:
         6, [(one, other, 1, 50) for one in range(4) for other in range(one)] + [(4, 5, 1, 9)]
     )
     for slots in ((4, 2, 2), (2, 4, 3), (1, 2, 4)):
-        nodes = tuple(Node(f"n{index}", granted=count) for index, count in enumerate(slots))
-        target = of_topology("uneven", Topology(nodes))
+        target = uneven(*slots)
         for objective in OBJECTIVES:
-            assert predicted(traffic, automatic(traffic, target, objective), target).nodes == 0
+            assert predicted(traffic, automatic(traffic, target, objective).node, target).nodes == 0
 
 
 def test_nothing_to_send_and_one_rank() -> None:
     for traffic in (Traffic.of_entries(4, []), Traffic.of_entries(1, [(0, 0, 3, 30)])):
         for objective in OBJECTIVES:
             target = of_shape("2x2")
-            found = predicted(traffic, automatic(traffic, target, objective), target)
+            found = predicted(traffic, automatic(traffic, target, objective).node, target)
             assert (found.nodes, found.worst_link, found.link) == (0, 0.0, None)
 
 

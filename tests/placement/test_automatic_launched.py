@@ -27,7 +27,7 @@ def test_ranks_come_to_the_nodes_that_were_chosen(any_mpi: Toolchain, tmp_path: 
     cores = local_topology().nodes[0].cores[:2]
     target = of_topology("made up", Topology(tuple(Node(f"made-up-{i}", (cores,), 2) for i in range(3))))
     traffic = Traffic.of_entries(6, [(0, 3, 1, 100), (1, 5, 1, 100), (2, 4, 1, 100), (0, 1, 1, 10)])
-    node = automatic(traffic, target, "bytes")
+    node = automatic(traffic, target, "bytes").node
     assert node.tolist() == [0, 1, 2, 0, 2, 1]
     layout = layout_of_nodes(traffic, target, node, bound=False)
     if any_mpi.family == "openmpi":

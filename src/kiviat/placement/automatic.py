@@ -7,10 +7,12 @@ sockets.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from kiviat.placement.dual_bisection import mapped, uniform
+from kiviat.placement.exact import least
 from kiviat.placement.graph import Floats, Graph, Integers
 from kiviat.placement.layout import Layout, Place
 from kiviat.placement.prediction import Prediction, predicted
@@ -27,14 +29,22 @@ _SMALL = 512  # with more ranks, the search for the worst link tries fewer start
 _RANDOM_STARTS = 8
 
 
+@dataclass(frozen=True)
+class Found:
+    """`node` of each rank, shape (ranks,), and whether it is `proved` that no placement costs less."""
+
+    node: Integers
+    proved: bool
+
+
 def automatic(
     traffic: Traffic,
     target: Target,
     objective: str,
     others: Sequence[Layout] = (),
     mapper: Mapper | None = None,
-) -> Integers:
-    """Return the node of each rank, shape (ranks,), at least as good by `objective` as each of `others`.
+) -> Found:
+    """Return a placement at least as good by `objective` as each of `others`.
 
     `objective` is one of OBJECTIVES; `mapper` provides a further start of the search. Raise InputError if
     the ranks do not fit into `target`.
@@ -68,7 +78,10 @@ def automatic(
         best_few = candidates[: 3 if small else 1]
         candidates += [relieved(traffic, node, target.room, target.routes) for node in best_few]
     best = min(candidates, key=key)
-    return best if target.known else _renumbered(best, target.room)
+    proved = predicted(traffic, best, target).by(objective) == 0
+    if not proved:
+        best, proved = least(traffic, target, objective, best)
+    return Found(best if target.known else _renumbered(best, target.room), proved)
 
 
 def _random_mappings(graph: Graph, target: Target) -> list[Integers]:

@@ -55,7 +55,7 @@ class Routes:
         hops = np.zeros((self.nodes, self.nodes), dtype=np.int64)
         if not self._arcs:
             return following, hops
-        if self._one_switch:
+        if self.one_switch:
             out = self._start < self.network.nodes
             following[:, self._start[out]] = np.flatnonzero(out)
             following[np.arange(self.nodes), np.arange(self.nodes)] = -1
@@ -83,7 +83,7 @@ class Routes:
         return following, hops
 
     @property
-    def _one_switch(self) -> bool:
+    def one_switch(self) -> bool:
         """True if each node has one cable, to the only switch: routes are then unique."""
         network = self.network
         ends = Counter((arc.start, arc.end) for arc in self._arcs)

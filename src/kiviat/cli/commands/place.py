@@ -43,23 +43,30 @@ def execute(request: PlaceRequest) -> int:
     target = _target(request, substrate, ranks)
     target.refuse(ranks)
     layouts = _others(request, program, target)
-    node = automatic(
+    found = automatic(
         program.traffic,
         target,
         request.objective,
         list(layouts.values()),
         None if request.no_scotch else scotch.mapped,
     )
-    layouts[AUTOMATIC] = layout_of_nodes(program.traffic, target, node, bool(request.bind))
+    layouts[AUTOMATIC] = layout_of_nodes(program.traffic, target, found.node, bool(request.bind))
     predictions = {name: of_layout(program.traffic, layout, target) for name, layout in layouts.items()}
     if request.format == "table":
-        _print(program, target, predictions, request)
+        _print(program, target, predictions, found.proved, request)
     _write(request, layouts[AUTOMATIC])
     if request.verify:
         assert substrate is not None
         return verify(request, program, substrate, layouts, predictions)
     if request.format != "table":
-        lines = [{"placement": name, **_json(found)} for name, found in predictions.items()]
+        lines = [
+            {
+                "placement": name,
+                **_json(prediction),
+                "proved_optimal": found.proved if name == AUTOMATIC else None,
+            }
+            for name, prediction in predictions.items()
+        ]
         print_csv(lines) if request.format == "csv" else print_json(lines)
     return 0
 
@@ -145,7 +152,11 @@ def _given(program: Program, target: Target) -> Layout | None:
 
 
 def _print(
-    program: Program, target: Target, predictions: Mapping[str, Prediction], request: PlaceRequest
+    program: Program,
+    target: Target,
+    predictions: Mapping[str, Prediction],
+    proved: bool,
+    request: PlaceRequest,
 ) -> None:
     print(bold(f"{in_words(program)}"))
     network = "its network" if target.known else "one switch between the nodes"
@@ -166,7 +177,7 @@ def _print(
         "<>>><>", ["predicted", "between nodes", "between sockets", "worst link", "", "hop-bytes"], rows
     )
     print()
-    print(_verdict(predictions, request.objective))
+    print(_verdict(predictions, request.objective, proved))
     if all(found.sockets is None for found in predictions.values()):
         print(dim("ranks are not bound to sockets; --bind core places ranks on sockets too"))
     if request.no_scotch or scotch.program() is None:
@@ -174,8 +185,8 @@ def _print(
         print(dim(f"without Scotch's mapping to begin with: {reason}"))
 
 
-def _verdict(predictions: Mapping[str, Prediction], objective: str) -> str:
-    """Return one sentence that compares the best placement with the best of the others."""
+def _verdict(predictions: Mapping[str, Prediction], objective: str, proved: bool) -> str:
+    """Return a sentence that compares the found placement with the best of the others."""
     ours = predictions[AUTOMATIC].by(objective)
     name = min(
         (name for name in predictions if name != AUTOMATIC), key=lambda name: predictions[name].by(objective)
@@ -185,8 +196,14 @@ def _verdict(predictions: Mapping[str, Prediction], objective: str) -> str:
     if not best:
         return f"{name} has no {what} already"
     if ours >= best:
+        if proved:
+            return f"no placement has fewer {what} than {name}"
         return f"nothing was found that has fewer {what} than {name}"
-    return f"{AUTOMATIC} has {100 * (1 - ours / best):.1f} % fewer {what} than {name}, the best of the others"
+    least = "; no placement has fewer" if proved else ""
+    return (
+        f"{AUTOMATIC} has {100 * (1 - ours / best):.1f} % fewer {what} than {name}, "
+        f"the best of the others{least}"
+    )
 
 
 def _json(found: Prediction) -> dict[str, Any]:

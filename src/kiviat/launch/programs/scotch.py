@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -31,10 +32,11 @@ def program() -> str | None:
     return shutil.which("scotch_gmap")
 
 
-def mapped(graph: Graph, room: Integers, distance: Floats) -> Integers | None:
+def mapped(graph: Graph, room: Integers, distance: Floats, options: Sequence[str] = ()) -> Integers | None:
     """Return the node of each rank; None if Scotch is missing, fails, or takes longer than a minute.
 
-    Nodes may get slightly more ranks than they have room for, if recursive bisection cannot avoid it.
+    `options` of scotch_gmap select its strategy. Nodes may exceed their room by a few ranks if bisection
+    cannot avoid that.
     """
     gmap = program()
     if gmap is None or len(room) < 2 or graph.vertices < 2 or not len(graph.weight):
@@ -49,7 +51,7 @@ def mapped(graph: Graph, room: Integers, distance: Floats) -> Integers | None:
         target.write_text(_weights(room) if plain else _decomposition(room, distance))
         try:
             children.run(
-                [gmap, source, target, output, "-b0.0"],
+                [gmap, source, target, output, "-b0.0", *options],
                 environment={**os.environ, "SCOTCH_PTHREAD_NUMBER": "1"},
                 timeout_s=_TIMEOUT_S,
             ).check_returncode()
