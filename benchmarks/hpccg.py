@@ -20,7 +20,7 @@ from benchmarks.setting import Setting
 
 ROW = "hpccg"
 RANKS = (1, 2)
-_POINTS, _FEW_POINTS = 64, 32  # along each side, on each rank
+POINTS, _FEW_POINTS = 64, 32  # along each side, on each rank
 _LEAST = 1.5
 _TARGET = f"{_LEAST:g} times at least"
 
@@ -29,13 +29,13 @@ def measure(setting: Setting) -> Iterator[Finding]:
     for mpi in setting.mpis:
         reference = find_program("HPCCG_DIR", "test_HPCCG", mpi)
         if isinstance(reference, str):
-            yield not_measured(ROW, f"{_POINTS}³ points on a rank, {mpi.name}", _TARGET, reference)
+            yield not_measured(ROW, f"{POINTS}³ points on a rank, {mpi.name}", _TARGET, reference)
             continue
         times = setting.times(7, least=2)
         samples: dict[int, list[tuple[float, float]]] = {ranks: [] for ranks in RANKS}
         for _ in setting.progress(range(times), f"{ROW}: {mpi.name}"):
             for ranks, of_ranks in samples.items():
-                of_ranks.append((_ours(mpi, ranks), _theirs(mpi, ranks, reference)))
+                of_ranks.append((ours(mpi, ranks), theirs(mpi, ranks, reference)))
         for ranks, of_ranks in samples.items():
             yield _compared(mpi, ranks, of_ranks)
         yield _memory(mpi, reference)
@@ -45,16 +45,17 @@ def _case(points: int) -> str:
     return f"hpccg hpccg nx={points} ny={points} nz={points}"
 
 
-def _ours(mpi: Mpi, ranks: int) -> float:
+def ours(mpi: Mpi, ranks: int, pages: str = "huge") -> float:
     """Operations in a second, of all ranks."""
-    rate: float = mpi.measure([_case(_POINTS)], ranks).metric("hpccg", "rate_27")["p50"]
+    rate: float = mpi.measure([f"{_case(POINTS)} pages={pages}"], ranks).metric("hpccg", "rate_27")["p50"]
     return rate
 
 
-def _theirs(mpi: Mpi, ranks: int, reference: Path) -> float:
+def theirs(mpi: Mpi, ranks: int, reference: Path, pages: str = "huge") -> float:
     with tempfile.TemporaryDirectory() as folder:  # where it leaves a file of what it prints
-        points = [str(_POINTS)] * 3
-        return rate_of(mpi.launch([reference, *points], ranks, folder=Path(folder)))
+        points = [str(POINTS)] * 3
+        said = mpi.launch_peer([reference, *points], ranks, folder=Path(folder), pages=pages)
+        return rate_of(said)
 
 
 def rate_of(text: str) -> float:
@@ -66,31 +67,32 @@ def rate_of(text: str) -> float:
 
 
 def _compared(mpi: Mpi, ranks: int, samples: Sequence[tuple[float, float]]) -> Finding:
-    ours, theirs = zip(*samples, strict=True)
-    ratio = median(ours) / median(theirs)
+    mine, reference = zip(*samples, strict=True)
+    ratio = median(mine) / median(reference)
     return Finding(
         ROW,
-        f"{_POINTS}³ points on a rank, {ranks} rank{'s' * (ranks > 1)}, {mpi.name}",
-        f"{ratio:.2f} times the reference ({median(ours) / 1e6:.4g} and {median(theirs) / 1e6:.4g} MFLOPS)",
+        f"{POINTS}³ points on a rank, {ranks} rank{'s' * (ranks > 1)}, {mpi.name}",
+        f"{ratio:.2f} times the reference "
+        f"({median(mine) / 1e6:.4g} and {median(reference) / 1e6:.4g} MFLOPS)",
         _TARGET,
         judged(ratio >= _LEAST),
-        data={"ours": ours, "reference": theirs},
+        data={"ours": mine, "reference": reference},
     )
 
 
 def _memory(mpi: Mpi, reference: Path) -> Finding:
     """What a row takes: the most that a rank holds, beyond that of a small problem."""
-    rows, sizes = _POINTS**3 - _FEW_POINTS**3, (_POINTS, _FEW_POINTS)
-    ours = [resident.peak_of_cases(mpi, [_case(points)], 1) for points in sizes]
+    rows, sizes = POINTS**3 - _FEW_POINTS**3, (POINTS, _FEW_POINTS)
+    mine = [resident.peak_of_cases(mpi, [_case(points)], 1) for points in sizes]
     with tempfile.TemporaryDirectory() as folder:
-        theirs = [
+        peer = [
             resident.peak_bytes(mpi, [reference, *[str(points)] * 3], 1, Path(folder)) for points in sizes
         ]
     return Finding(
         ROW,
         f"Memory of a row, 1 rank, {mpi.name}",
-        f"{(ours[0] - ours[1]) / rows:.0f} B, the reference {(theirs[0] - theirs[1]) / rows:.0f} B",
+        f"{(mine[0] - mine[1]) / rows:.0f} B, the reference {(peer[0] - peer[1]) / rows:.0f} B",
         "",
         Verdict.STATED,
-        data={"ours_bytes": ours, "reference_bytes": theirs},
+        data={"ours_bytes": mine, "reference_bytes": peer},
     )

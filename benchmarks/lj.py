@@ -110,7 +110,7 @@ def _command(lammps: Lammps, cells: int) -> list[str | Path]:
 def _theirs(mpi: Mpi, ranks: int, lammps: Lammps) -> float:
     """Steps of an atom in a second, by the time of the loop that LAMMPS prints; InputError without one."""
     with tempfile.TemporaryDirectory() as folder:
-        said = mpi.launch(_command(lammps, _CELLS), ranks, folder=Path(folder))
+        said = mpi.launch_peer(_command(lammps, _CELLS), ranks, folder=Path(folder))
     (run,) = read_log(said, lammps.name)
     return run.steps * run.atoms / run.loop_s
 

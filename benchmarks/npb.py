@@ -34,6 +34,7 @@ PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 RANKS = (1, 2, 4)
 MEMORY_RANKS = (1, 2)
 KEPT = BUILD / "npb.jsonl"
+_RATE = "rate, huge pages"  # in KEPT
 _SQUARES = {"bt", "sp"}
 _LEAST, _LEAST_MEAN, _MOST_MEMORY = 1.0, 1.15, 1.0
 
@@ -64,12 +65,20 @@ class Pair:
         return {"LD_PRELOAD": str(preload), "KIVIAT_UCX_YIELD": "1"} if preload else {}
 
     def rates(self, mpi: Mpi) -> tuple[float, float]:
-        """Operations in a second, of ours and of the reference."""
-        variables = self.variables(mpi)
-        events = mpi.measure(self.cases, self.ranks, variables=variables)
-        ours: float = events.metric(self.name, "rate")["p50"]
-        theirs = mpi.launch([self.reference], self.ranks, variables=variables)
-        return ours, rate_of(theirs, self.reference.name)
+        """Operations in a second, of ours and of the reference, with huge pages."""
+        return self.ours(mpi), self.theirs(mpi)
+
+    def ours(self, mpi: Mpi, pages: str = "huge") -> float:
+        """Return Kiviat's operations in a second."""
+        cases = [f"{case} pages={pages}" for case in self.cases]
+        events = mpi.measure(cases, self.ranks, variables=self.variables(mpi))
+        rate: float = events.metric(self.name, "rate")["p50"]
+        return rate
+
+    def theirs(self, mpi: Mpi, pages: str = "huge") -> float:
+        """Return the reference's operations in a second."""
+        said = mpi.launch_peer([self.reference], self.ranks, variables=self.variables(mpi), pages=pages)
+        return rate_of(said, self.reference.name)
 
     def resident_bytes(self, mpi: Mpi) -> tuple[float, float]:
         """The most memory that any rank holds, likewise."""
@@ -150,7 +159,7 @@ def _rates(mpi: Mpi, setting: Setting, samples: Samples) -> Iterator[Finding]:
     times = setting.times(5, least=1)
     for done in setting.progress(range(times), f"{ROW}: {mpi.name}"):
         for pair in pairs:
-            key = pair.key(mpi, "rate")
+            key = pair.key(mpi, _RATE)
             if pair in failed or len(samples.of(key)) > done:
                 continue
             try:
@@ -162,7 +171,7 @@ def _rates(mpi: Mpi, setting: Setting, samples: Samples) -> Iterator[Finding]:
         if pair in failed:
             yield not_measured(ROW, f"{pair.title}, {mpi.name}", _words(_LEAST), failed[pair])
             continue
-        ours, theirs = zip(*samples.of(pair.key(mpi, "rate")), strict=True)
+        ours, theirs = zip(*samples.of(pair.key(mpi, _RATE)), strict=True)
         ratio = median(ours) / median(theirs)
         ratios.append(ratio)
         yield Finding(

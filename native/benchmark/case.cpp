@@ -51,8 +51,9 @@ std::optional<std::int64_t> Case::bytes() const {
 }
 
 bool is_control(std::string_view key) {
-  constexpr std::string_view controls[] = {"ranks",       "bytes",       "mode",       "sync",   "target", "budget_s",
-                                           "min_samples", "max_samples", "iterations", "warmup", "seed",   "watts"};
+  constexpr std::string_view controls[] = {"ranks",    "bytes",       "mode",        "sync",       "target",
+                                           "budget_s", "min_samples", "max_samples", "iterations", "warmup",
+                                           "seed",     "watts",       "pages"};
   return std::ranges::find(controls, key) != std::end(controls);
 }
 

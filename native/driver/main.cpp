@@ -38,6 +38,7 @@ Measures MPI communication. Benchmarks have the names of --list; IMB's and OSU's
   --sync KIND       start of timed calls: window (synchronised clocks) or barrier  [window]
   --target PCT      stop when the 95 % interval of the median is within +- PCT %  [2]
   --budget S        stop a case after S seconds even if the interval is wider  [1]
+  --pages SIZE      memory pages: huge (kernels ask for huge pages) or small (no huge pages)  [huge]
   --ranks N         use the first N ranks of the launch  [all]
   --set AXIS=VALUE  set an axis (parameter) of the benchmark, see --describe; may be repeated
   --seed N          seed of payloads and random permutations  [1]
@@ -130,6 +131,8 @@ Options parse(int argc, char** argv) {
       options.words["target"] = std::to_string(to_real(noted(), "--target") / 100);
     else if (argument == "--budget")
       options.words["budget_s"] = noted();
+    else if (argument == "--pages")
+      options.words["pages"] = value();
     else if (argument == "--ranks")
       options.words["ranks"] = value();
     else if (argument == "--seed")

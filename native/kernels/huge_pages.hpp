@@ -1,5 +1,5 @@
-// Memory for large tables and matrices, in huge pages if available: random or column-wise access to gigabytes would
-// otherwise cause as many TLB misses as cache misses.
+// Memory for large tables and matrices, in huge pages if available and not forbidden (meters/pages.hpp): random or
+// column-wise access to gigabytes would otherwise cause as many TLB misses as cache misses.
 #pragma once
 
 #include <cstddef>

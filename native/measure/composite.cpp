@@ -84,8 +84,8 @@ double Trial::seconds_of(std::int64_t calls, const Operation& operation, bool id
 
 double Trial::measured(std::string_view kernel, const std::function<void()>& work, bool idle) {
   if (!kernels_)
-    kernels_ =
-        std::make_unique<KernelLog>(members_, session_.instruments, energy::parse_watts(spec_.text("watts", "")));
+    kernels_ = std::make_unique<KernelLog>(members_, session_.instruments, energy::parse_watts(spec_.text("watts", "")),
+                                           spec_.text("pages", "huge"));
   kernels_->before(kernel);
   together();
   kernels_->count();

@@ -1,6 +1,7 @@
 #include "measure/kernel_metrics.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "platform/clock.hpp"
@@ -30,8 +31,14 @@ std::vector<std::string> gathered(const RankGroup& group, int rank, int ranks, c
 
 }  // namespace
 
-KernelLog::KernelLog(const RankGroup& group, Instruments& instruments, std::optional<energy::Watts> declared)
-    : group_(group), instruments_(instruments), declared_(declared), messages_(group), interfaces_(group) {
+KernelLog::KernelLog(const RankGroup& group, Instruments& instruments, std::optional<energy::Watts> declared,
+                     std::string pages)
+    : group_(group),
+      instruments_(instruments),
+      declared_(declared),
+      pages_(std::move(pages)),
+      messages_(group),
+      interfaces_(group) {
   MPI_Comm_rank(group.comm(), &rank_);
   MPI_Comm_size(group.comm(), &ranks_);
   const host::Place place = host::place();
@@ -104,6 +111,8 @@ void KernelLog::after(double slowest_s, bool idle) {
         counted.traffic.read_bytes += traffic->read_bytes, counted.traffic.written_bytes += traffic->written_bytes;
       }
   }
+  if (kernels_[at_].repetitions == 0)
+    if (const auto now = pages::held(); now && (!held_ || now->anonymous_bytes > held_->anonymous_bytes)) held_ = now;
   ++kernels_[at_].repetitions, kernels_[at_].seconds += slowest_s;
 }
 
@@ -119,6 +128,7 @@ void KernelLog::finish(Result& result) {
   }
   tell_energy(result);
   tell_counters(result);
+  tell_pages(result);
   if (rank_ == 0 && !carried_.empty() && !carried_.front().bytes.empty()) tell_messages(result);
   interfaces_.finish(result, names, repetitions);
 }
@@ -174,6 +184,18 @@ void KernelLog::tell_counters(Result& result) {
       nodes_};
   group_.gather(counted_.data(), bytes, all.counted.data());
   if (rank_ == 0) counters::tell(result, kernels_, all, words);
+}
+
+// What was asked for, and the least share of huge pages on any rank, since huge pages are a request.
+void KernelLog::tell_pages(Result& result) const {
+  if (!host::carries_payload()) return;
+  const bool known = group_.maximum(!held_) <= 0;
+  const double share = held_ && held_->anonymous_bytes > 0 ? held_->huge_bytes / held_->anonymous_bytes : 0;
+  const double least = -group_.maximum(-share);
+  if (rank_ != 0) return;
+  result.note("pages", pages_ + (known ? ", " + std::to_string(std::lround(100 * least)) +
+                                             " % of the memory in huge pages, on the rank with the smallest share"
+                                       : ", share of huge pages unavailable: no /proc/self/smaps_rollup"));
 }
 
 void KernelLog::tell_messages(Result& result) const {

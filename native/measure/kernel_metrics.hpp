@@ -1,4 +1,4 @@
-// Energy, hardware counters and messages of each kernel of a study, by kernel name.
+// Energy, hardware counters and messages of each kernel of a study, by kernel name; the memory pages of all.
 #pragma once
 
 #include <optional>
@@ -10,6 +10,7 @@
 #include "meters/energy.hpp"
 #include "meters/instruments.hpp"
 #include "meters/nic_counters.hpp"
+#include "meters/pages.hpp"
 #include "platform/message_counter.hpp"
 #include "platform/rank_group.hpp"
 #include "results/result.hpp"
@@ -19,7 +20,8 @@ namespace kiviat {
 class KernelLog {
  public:
   // Collective. The lowest rank of each machine (real host) reads the machine's energy, unless power is `declared`.
-  KernelLog(const RankGroup& group, Instruments& instruments, std::optional<energy::Watts> declared);
+  // `pages` is the control of that name.
+  KernelLog(const RankGroup& group, Instruments& instruments, std::optional<energy::Watts> declared, std::string pages);
 
   // To be called around each repetition, in this order, on all ranks: before(), count(), stop_counting(), after().
   // before() is collective. `slowest_s`: time of the slowest rank in seconds; `idle`: this rank did not compute.
@@ -40,10 +42,13 @@ class KernelLog {
   void tell_energy(Result& result);
   void tell_counters(Result& result);
   void tell_messages(Result& result) const;
+  void tell_pages(Result& result) const;
 
   const RankGroup& group_;
   Instruments& instruments_;
   std::optional<energy::Watts> declared_;
+  std::string pages_;
+  std::optional<pages::Held> held_;  // when this rank held most, after the first repetition of a kernel
   int rank_ = 0, ranks_ = 1;
   bool leads_ = false;  // this rank reads energy for its node
   bool meets_ = false;  // some rank reads energy, so kernels start and end with a barrier

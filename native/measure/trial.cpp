@@ -71,6 +71,10 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
     throw UsageError("iterations=" + std::to_string(iterations_) + " warmup=" + std::to_string(warmup_) +
                      ": iterations must be at least 1 and warmup at least 0");
   seed_ = static_cast<std::uint64_t>(spec.integer("seed", 1));
+  const std::string wanted_pages = spec.text("pages", "huge");
+  if (wanted_pages != "huge" && wanted_pages != "small")
+    throw UsageError("pages is '" + wanted_pages + "': give huge or small");
+  if (wanted_pages == "small") small_pages_.emplace();
 
   if (benchmark.axis("root")) {
     const std::int64_t root = integer("root"), shift = spec.integer("shift", result_.mode == "pallas2" ? 1 : 0);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "measure/kernel_metrics.hpp"
 #include "measure/session.hpp"
 #include "measure/stopping.hpp"
+#include "meters/pages.hpp"
 #include "results/result.hpp"
 
 namespace kiviat {
@@ -202,6 +204,7 @@ class Trial {
   double started_s_;
   Result result_;
   std::unique_ptr<KernelLog> kernels_;  // created by the first measured kernel
+  std::optional<pages::Small> small_pages_;
 
   struct Expectation {
     Buffer* buffer;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import signal
 import subprocess
@@ -316,6 +317,22 @@ def test_list_says_how_each_benchmark_is_timed_and_what_it_takes(kiviat: Kiviat)
         assert ("-m does not apply" in told[name]["sizes"]) == (not entry["sized"]), name
     assert told["hpl"]["timed"] == "by a procedure of its own, about 60 s by default"
     assert told["dense_random"]["sizes"].startswith("1 KiB, 64 KiB, 1 MiB")
+
+
+def test_pages_are_chosen_and_recorded(kiviat: Kiviat, tmp_path: Path) -> None:
+    """No rank gets a huge page with `small`; what `huge` brings depends on the system."""
+    case = ("stream", "-n", "2", "--set", "memory=40000000", "--launches", "1")
+    for pages, share in (("small", r"0 %"), ("huge", r"\d+ %")):
+        done = kiviat("run", "-q", *case, "--pages", pages)
+        assert done.returncode == 0, done.stderr
+        for line in (tmp_path / done.stdout.strip() / "records.jsonl").read_text().splitlines():
+            note = json.loads(line)["notes"]["pages"]
+            assert re.match(rf"{pages}, (?:{share} of the memory|share of huge pages unavailable)", note), (
+                note
+            )
+    done = kiviat("run", *case, "--pages", "small", "--on", "simulated:altix-bx2")
+    assert done.returncode == 2
+    assert done.stderr.strip() == "kiviat: --pages small: a simulated machine has no pages; leave it out"
 
 
 def test_watts_are_declared(kiviat: Kiviat, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ DEFAULTS: Mapping[str, Scalar] = {
     "budget_s": 1.0,
     "min_samples": 16,
     "max_samples": 1000,
+    "pages": "huge",
 }
 
 
@@ -40,6 +41,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "max_samples": (_count(1), "a whole number of at least 1"),
     "iterations": (_count(1), "a whole number of at least 1"),
     "warmup": (_count(0), "a whole number of at least 0"),
+    "pages": (("huge", "small").__contains__, '"huge" or "small"'),
     "watts": (watts.makes_sense, watts.WANTED),
 }
 

@@ -141,6 +141,8 @@ def _planned(
         plan, watts = plan_of(resumed, programs.known), None
     else:
         what, watts = request.what, declared_watts(request.what.watts, substrate)
+        if substrate.machine and what.pages:
+            raise InputError(f"--pages {what.pages}: a simulated machine has no pages; leave it out")
         if substrate.machine:
             what = asked_once(what)
         if watts:

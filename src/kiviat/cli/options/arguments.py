@@ -238,6 +238,12 @@ def _run(command: argparse.ArgumentParser) -> None:
         help="start timed calls at an agreed time (window) or after a barrier",
     )
     how.add_argument(
+        "--pages",
+        choices=("huge", "small"),
+        help="memory pages: kernels ask for huge pages (default), or huge pages are forbidden; a note of each "
+        "kernel's record says what share of its memory is in huge pages",
+    )
+    how.add_argument(
         "--watts",
         metavar="VALUE/OF",
         help="power of a node or socket in watts, such as 115/node or 95/socket, from which the energy of "

@@ -74,6 +74,7 @@ def _controls(options: PlanOptions) -> dict[str, Scalar]:
         "iterations": options.iterations,
         "warmup": options.warmup,
         "watts": options.watts,
+        "pages": options.pages,
     }
     return {name: value for name, value in given.items() if value is not None}
 

@@ -41,6 +41,7 @@ class PlanOptions:
     pallas2: bool = False
     sync: Literal["window", "barrier"] | None = None
     watts: str | None = None
+    pages: Literal["huge", "small"] | None = None
     once: bool = False
 
 

@@ -11,7 +11,7 @@ from kiviat.record import InputError
 
 _OF_BENCHMARKS = (
     *("plan", "sizes", "memory", "launches", "seed", "budget", "target"),
-    *("iterations", "warmup", "watts"),
+    *("iterations", "warmup", "watts", "pages"),
 )
 
 
