@@ -21,6 +21,7 @@ from kiviat.analysis.hpcc.balance import (
 )
 from kiviat.analysis.hpcc.quantities import System, chosen, measured_system, published_systems
 from kiviat.record import Table, TableRow
+from kiviat.report.balance.tables import quantities
 from tests.report.hpcc import hpcc_rows, hpcc_run
 from tests.report.modelled import simulated_run_json
 from tests.report.synthetic import failed
@@ -321,3 +322,39 @@ def test_power_is_that_of_all_nodes() -> None:
     assert found["triad"].watts == 130.0
     assert found["copy"].watts is None  # one node does not tell
     assert found["dgemm"].watts is None
+
+
+# ---- Cautions
+
+
+def with_numbers(array_bytes: float, origin_clock: str = "wall") -> System:
+    rows = [
+        replace(row, numbers={"array_bytes": array_bytes, "cache_bytes": 32 << 20})
+        if row.benchmark == "stream"
+        else row
+        for row in hpcc_rows(ranks=4, clock=origin_clock)
+    ]
+    run = hpcc_run("run-a", 4, 2, clock=origin_clock)
+    return measured_system(run, "run-a", summarise(rows), rows)
+
+
+def test_stream_within_the_cache_is_called_so() -> None:
+    """85 MB beside 32 MiB of cache; 134 MB are four times as much. A model has no such effect."""
+
+    def cautions(system: System) -> list[str]:
+        return [words for words in balance([system]).rules if "cache rate" in words]
+
+    (caution,) = cautions(with_numbers(85e6))
+    assert "STREAM of run-a is a cache rate, not a memory rate: arrays of 85,000,000 B" in caution
+    assert f"--memory {12 * (32 << 20)}" in caution
+    assert cautions(with_numbers(4 * (32 << 20))) == []
+    assert cautions(with_numbers(85e6, "simulated")) == []
+    titles = [line.title for line in quantities(with_numbers(85e6)).lines]
+    assert "STREAM triad, star (cache, not memory)" in titles
+
+
+def test_published_ratios_beside_ours_compare_programs_too() -> None:
+    largest = [one for one in published_systems() if "hpl" in one.whole.quantities][:1]
+    (caution,) = balance([system(), *largest], "keep", "keep").rules[-1:]
+    assert "program and algorithm differ" in caution and largest[0].name in caution
+    assert not any("algorithm" in words for words in balance([system(), system("run-b")]).rules)

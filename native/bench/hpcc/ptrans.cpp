@@ -27,15 +27,16 @@ class Study {
 
   void operator()() {
     if (host::carries_payload()) fill();
-    double best_s = INFINITY;
+    double best_s = INFINITY, worst_s = 0;
     const int times = t_.deterministic() ? 1 : repetitions + 1;
     for (int time = 0; time < times; ++time) {
       const double seconds = t_.measured("ptrans", [&] { transposition_(c_, a_, buffers_); });
-      if (time > 0 || t_.deterministic()) best_s = std::min(best_s, seconds);
+      if (time > 0 || t_.deterministic()) best_s = std::min(best_s, seconds), worst_s = std::max(worst_s, seconds);
       t_.progressed((time + 1.0) / times);
     }
     const double order = static_cast<double>(matrix_.order);
-    t_.report("rate", sizeof(double) * order * order / best_s);
+    t_.report("rate", sizeof(double) * order * order / worst_s);
+    t_.report("rate_best", sizeof(double) * order * order / best_s);
     t_.number("order", matrix_.order);
     t_.note("matrix", "order " + std::to_string(matrix_.order) + ", blocks of " + std::to_string(matrix_.block));
     t_.note("grid", std::to_string(matrix_.grid.rows) + " x " + std::to_string(matrix_.grid.columns));
@@ -132,7 +133,9 @@ BENCHMARK(ptrans,
           .ranks = at_least(1),
           .sized = false,
           .buffers = false,
-          .reports = {{"rate", "B/s", "higher", "8 n^2 / time, of all ranks; best of five"},
+          .reports = {{"rate", "B/s", "higher",
+                       "8 n^2 / time, of all ranks; slowest of five repetitions, as HPC Challenge 1.5 counts"},
+                      {"rate_best", "B/s", "higher", "likewise, fastest of five repetitions"},
                       {"residual", "1", "lower", "greatest error over greatest element, n and epsilon; HPC Challenge allows 16, "
                                                  "here no element may be wrong"}},
           .nominal_s = 30,

@@ -105,10 +105,12 @@ class Study {
   void note() {
     const std::size_t array_bytes = layout_.count * sizeof(double), least_bytes = 4 * t_.session().cache_bytes;
     std::string arrays = "3 of " + std::to_string(array_bytes) + " B on each rank";
-    if (array_bytes < least_bytes)
-      arrays += ", less than 4 times the last-level cache (" + std::to_string(least_bytes) +
-                " B): rates include cache bandwidth";
+    if (array_bytes < least_bytes && !t_.deterministic())
+      arrays += ", less than 4 times the last-level cache (" + std::to_string(t_.session().cache_bytes) +
+                " B): cache rates, not memory rates; at least memory=" + std::to_string(3 * least_bytes) +
+                " measures memory";
     t_.number("array_bytes", array_bytes);
+    t_.number("cache_bytes", t_.session().cache_bytes);
     t_.note("arrays", arrays);
     if (t_.deterministic()) return;
     std::string stores;

@@ -152,7 +152,36 @@ def balance(systems: Sequence[System], small: str = "auto", few_nodes: str = "au
             "it is that between nodes only where most neighbours are on other nodes",
         ),
     )
-    return Balance(tuple(systems), tuple(cells), largest, tuple(rule for rule in rules if rule))
+    said = (*rules, *_of_caches(systems), _of_programs(systems))
+    return Balance(tuple(systems), tuple(cells), largest, tuple(words for words in said if words))
+
+
+def _of_caches(systems: Sequence[System]) -> list[str]:
+    """Return a sentence for each measured system whose STREAM did not leave the cache."""
+    found = []
+    for system in systems:
+        copy = system.whole.quantities.get("copy")
+        if system.origin == "measured" and copy is not None and copy.in_cache:
+            array, cache = copy.numbers["array_bytes"], copy.numbers["cache_bytes"]
+            found.append(
+                f"STREAM of {system.name} is a cache rate, not a memory rate: arrays of {array:,.0f} B are "
+                f"smaller than four times the last-level cache of {cache:,.0f} B; give it more memory "
+                f"(--memory {12 * cache:.0f} or more)."
+            )
+    return found
+
+
+def _of_programs(systems: Sequence[System]) -> str:
+    """Return a caution if values of Kiviat's kernels are next to those of other programs."""
+    ours = [system.name for system in systems if system.origin in ("measured", "predicted")]
+    others = [system.name for system in systems if system.origin in ("published", "reported")]
+    if not ours or not others:
+        return ""
+    return (
+        "FFT, PTRANS and RandomAccess over HPL of Kiviat's programs are next to those of HPC Challenge "
+        f"({', '.join(others)}): program and algorithm differ, so a larger ratio need not mean a machine "
+        "with better balance."
+    )
 
 
 def cell(axis: Axis, size: Size) -> Cell:

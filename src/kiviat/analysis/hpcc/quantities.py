@@ -96,6 +96,12 @@ class Quantity:
         given = self.axes.get(axis)
         return float(given) if isinstance(given, int | float) else self.numbers.get(chosen or axis)
 
+    @property
+    def in_cache(self) -> bool:
+        """True for a rate of STREAM with arrays of less than four times the last-level cache."""
+        array, cache = self.numbers.get("array_bytes"), self.numbers.get("cache_bytes")
+        return array is not None and cache is not None and array < 4 * cache
+
 
 @dataclass(frozen=True, slots=True)
 class Size:

@@ -73,7 +73,7 @@ def _line(key: str, size: Size) -> Line:
         return Line(_TITLES[key], "unavailable", "", "", "", "", size.why(key))
     total = size.total(key) if key in _EACH else None
     return Line(
-        title=_TITLES[key],
+        title=f"{_TITLES[key]} (cache, not memory)" if quantity.in_cache else _TITLES[key],
         value=format_value(quantity.value, quantity.unit),
         interval=_interval(quantity),
         accumulated="" if total is None else format_value(total, quantity.unit),
