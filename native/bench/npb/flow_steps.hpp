@@ -35,7 +35,10 @@ class FlowSteps {
         cells_(t, parts_, problem_.n),
         halo_(t, parts_, cells_),
         rhs_(t, cells_, problem_.dt),
-        sweeps_(t, parts_, cells_, program.solver) {}
+        sweeps_(t, parts_, cells_, program.solver),
+        flops_of_point_(RightHandSide::flops +
+                        3 * (program.solver.forward_cost.flops + program.solver.backward_cost.flops) +
+                        flow::components) {}
 
   void operator()(const char* name) {
     prepare();
@@ -45,6 +48,7 @@ class FlowSteps {
     const double time_s =
         t_.measured(name, [&] { phases_.repeat(t_.comm(), problem_.steps, [&](std::int64_t) { step(); }); });
     tell_rate(t_, operations_, time_s);
+    t_.report("flop_rate", flops_of_step() * problem_.steps / time_s);
     phases_.tell(t_);
     verify();
   }
@@ -84,6 +88,12 @@ class FlowSteps {
       throw Skip("class=" + t.text("class") + " has " + std::to_string(problem.n) + " points along an axis: at most " +
                  std::to_string(problem.n * problem.n) + " ranks, not " + std::to_string(t.ranks()));
     return problem.n;
+  }
+
+  // Floating-point operations of all ranks: the right-hand side, a sweep there and back along each axis, and the sum.
+  double flops_of_step() const {
+    const double inner = problem_.n - 2;
+    return flops_of_point_ * inner * inner * inner;
   }
 
   void evaluate() {
@@ -132,6 +142,7 @@ class FlowSteps {
   FlowHalo halo_;
   RightHandSide rhs_;
   Sweeps sweeps_;
+  double flops_of_point_;
   Phases phases_{phase_names()};
 };
 

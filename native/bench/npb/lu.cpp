@@ -67,6 +67,9 @@ class Program {
       residual = solver_.residual();
     });
     tell_rate(t_, operations(problem_), time_s);
+    const double inner = static_cast<double>(problem_.points) - 2;
+    t_.report("flop_rate",
+              ssor::Solver::flops_of_point * inner * inner * inner * static_cast<double>(problem_.iterations) / time_s);
     solver_.phases().tell(t_);
 
     const Published& expected = of_class(t_, published);
@@ -120,7 +123,7 @@ BENCHMARK(lu,
           .sampling = Sampling::study,
           .ranks = at_least(1),
           .sized = false,
-          .reports = quantities(),
+          .reports = quantities_with_flops(),
           .nominal_s = 10,
           .axes = {class_axis()},
           .section = "programs",

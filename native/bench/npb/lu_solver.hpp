@@ -157,13 +157,19 @@ class Solver {
   Phases& phases() { return phases_; }
 
  private:
+  // Cost of a point, counted in the source. Planes that the next step uses again are assumed to be still in the cache.
+  static constexpr double right_flops = 320, right_bytes = 3 * 40, lower_flops = 200, upper_flops = 210,
+                          upper_bytes = 3 * 40;
+
+ public:
+  // Floating-point operations of an iteration for each inner point; points of a neighbour computed twice count once.
+  static constexpr double flops_of_point = right_flops + lower_flops + upper_flops;
+
+ private:
   static constexpr std::int64_t components = flow::components;
   static constexpr double over_relaxation = 1.2;
   // Number of planes whose right-hand side is computed ahead of the lower sweep; small enough for the cache.
   static constexpr std::int64_t planes_at_once = 4;
-  // Cost of a point, counted in the source. Planes that the next step reuses are assumed to be in the cache.
-  static constexpr double right_flops = 320, right_bytes = 3 * 40, lower_flops = 200, upper_flops = 210,
-                          upper_bytes = 3 * 40;
   enum Phase { right_hand_side, lower, upper, edges, faces };
 
   flow::Spacing spacing() const { return flow::Spacing(part_.n); }
