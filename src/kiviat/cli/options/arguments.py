@@ -240,8 +240,8 @@ def _run(command: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--pages",
         choices=("huge", "small"),
-        help="memory pages: kernels ask for huge pages (default), or huge pages are forbidden; a note of each "
-        "kernel's record says what share of its memory is in huge pages",
+        help="memory pages: kernels ask for huge pages (default), or huge pages are forbidden; a note of "
+        "each kernel's record says what share of its memory is in huge pages",
     )
     how.add_argument(
         "--watts",
