@@ -1,7 +1,7 @@
-# What SimGrid loads before itself and as its platform: the modelled machine, and its answers in SimGrid's place.
+# What SimGrid loads before itself and as its platform: the modelled machine, and what replaces parts of SimGrid.
 set(KIVIAT_PLATFORM_SOURCES ${CMAKE_CURRENT_LIST_DIR}/platform.cpp ${CMAKE_CURRENT_LIST_DIR}/smpi_overrides/leaders.cpp
   ${CMAKE_CURRENT_LIST_DIR}/smpi_overrides/node_aware.cpp ${CMAKE_CURRENT_LIST_DIR}/smpi_overrides/packing.cpp
   ${CMAKE_CURRENT_LIST_DIR}/smpi_overrides/working_set.cpp)
-add_library(kiviat-platform SHARED ${KIVIAT_PLATFORM_SOURCES})
+add_library(kiviat-platform SHARED ${KIVIAT_PLATFORM_SOURCES} ${CMAKE_CURRENT_LIST_DIR}/max_min.cpp)
 target_include_directories(kiviat-platform PRIVATE ${CMAKE_CURRENT_LIST_DIR}/..)
 set_target_properties(kiviat-platform PROPERTIES CXX_VISIBILITY_PRESET default)

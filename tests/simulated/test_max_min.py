@@ -1,0 +1,28 @@
+"""Kiviat's solver of the simulator's flows against SimGrid's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.simulated.conftest import Simulation
+
+CASES = [
+    "ring latency_rings=2 bandwidth_rings=2 mode=once",
+    "dense_random bytes=100000 mode=once",
+    "alltoall bytes=4096 mode=once",
+]
+
+
+def test_kiviat_solves_as_simgrid_does(wide: Simulation) -> None:
+    """KIVIAT_SOLVER=kiviat ends a simulation in which SimGrid would have to solve."""
+    places = wide.places(24)
+    ours, theirs = (
+        replace(wide, environment={"KIVIAT_SOLVER": solver}).cases(places, CASES)
+        for solver in ("kiviat", "simgrid")
+    )
+    for mine, original in zip(ours, theirs, strict=True):
+        assert mine["outcome"] == original["outcome"] == "ok"
+        for found, expected in zip(mine["metrics"], original["metrics"], strict=True):
+            assert found["p50"] == pytest.approx(expected["p50"], rel=1e-4), (mine["case"], found["name"])
