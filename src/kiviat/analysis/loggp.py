@@ -16,9 +16,15 @@ import numpy as np
 
 from kiviat.analysis.aggregate.curves import bandwidth, curve, half_bandwidth_size, size_of
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.statistics.changepoints import Segment, Switch, segments, switches
+from kiviat.analysis.statistics.changepoints import Piecewise, Segment, Switch, piecewise
 
 SMALL_MESSAGE = 8
+
+# Errors of a fit beyond which its parameters describe the curve badly.
+POOR_MEDIAN, POOR_MAX = 0.1, 0.25
+
+# Sizes between which an eager limit is plausible.
+_LEAST_EAGER_BYTES, _MOST_EAGER_BYTES = 256, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +32,10 @@ class LogGP:
     """`latency_s` is L + 2o; `s_per_byte` is G of the largest messages (its inverse is Hockney's r∞).
 
     `gap_s` is g: seconds between messages of 8 B of one pair with many in flight, None if not measured.
-    `segments` are the lines of each protocol, with their errors; `median_error` and `max_error` are relative
-    errors of the whole model. `half_bandwidth_bytes` is the measured n½, None if it is not within the curve.
+    `segments` are the lines of each protocol, with their errors; `median_error` and `max_error` are the
+    relative errors of the whole. `outliers` are the sizes off their line. `eager_bytes` is the largest size
+    sent eagerly, None if no switch adds the cost of a handshake. `half_bandwidth_bytes` is n½ as measured,
+    None if not within the curve.
     """
 
     latency_s: float
@@ -35,30 +43,40 @@ class LogGP:
     s_per_byte: float
     switches: tuple[Switch, ...]
     segments: tuple[Segment, ...]
+    outliers: tuple[int, ...]
+    eager_bytes: int | None
     median_error: float
     max_error: float
     peak_bandwidth: float
     peak_bytes: int
     half_bandwidth_bytes: float | None
 
+    @property
+    def poor(self) -> bool:
+        """True if the lines miss the curve by so much that the parameters are not to be trusted."""
+        return self.median_error > POOR_MEDIAN or self.max_error > POOR_MAX
+
+    def line(self, size: int) -> Segment:
+        """Return the line of a size; beyond the curve the nearest."""
+        return next((line for line in self.segments if size <= line.last), self.segments[-1])
+
 
 def fit_loggp(summaries: Sequence[Summary]) -> LogGP | None:
     """Return the model of one run's ping-pong and uniband.
 
-    None with fewer than three sizes, or if the cost per byte is not measurable.
+    None with fewer than three sizes, or if bytes cost nothing.
     """
     points = curve(summaries, "pingpong")
-    sizes, times = [size_of(point) for point in points], [point.median for point in points]
-    found = protocol_switches(points)
-    lines = segments(sizes, times, found)
+    pieces = pieces_of(points)
+    lines = pieces.segments
     if not lines or lines[-1].s_per_byte <= 0:
         return None
     errors = np.abs(
         [
-            line.time(size) / time - 1
-            for size, time in zip(sizes, times, strict=True)
+            line.time(size_of(point)) / point.median - 1
+            for point in points
             for line in lines
-            if line.first <= size <= line.last
+            if line.first <= size_of(point) <= line.last
         ]
     )
     peak = max(points, key=bandwidth)
@@ -66,8 +84,10 @@ def fit_loggp(summaries: Sequence[Summary]) -> LogGP | None:
         latency_s=lines[0].latency_s,
         gap_s=_gap(summaries),
         s_per_byte=lines[-1].s_per_byte,
-        switches=tuple(found),
-        segments=tuple(lines),
+        switches=pieces.switches,
+        segments=lines,
+        outliers=pieces.outliers,
+        eager_bytes=eager_limit(pieces),
         median_error=float(np.median(errors)),
         max_error=float(errors.max()),
         peak_bandwidth=bandwidth(peak),
@@ -76,18 +96,31 @@ def fit_loggp(summaries: Sequence[Summary]) -> LogGP | None:
     )
 
 
-def protocol_switches(points: Sequence[Summary]) -> list[Switch]:
-    """Return the certain protocol switches of a curve.
-
-    Uncertain are those that its intervals (or ranges) over launches may explain.
-    """
+def pieces_of(points: Sequence[Summary]) -> Piecewise:
+    """Return the lines and switches of a curve, given its intervals over launches, or else their ranges."""
     half_widths = [
         (point.spread or 0.0) / 2
         if point.low is None or point.high is None
         else (point.high - point.low) / 2 / point.median
         for point in points
     ]
-    return switches([size_of(point) for point in points], [point.median for point in points], half_widths)
+    known = half_widths if any(half_widths) else None
+    return piecewise([size_of(point) for point in points], [point.median for point in points], known)
+
+
+def eager_limit(pieces: Piecewise) -> int | None:
+    """Return the largest size before the first switch that adds at least the time of an empty message.
+
+    A rendezvous needs a handshake, that is at least one more message; other switches are none.
+    """
+    for switch in pieces.switches:
+        before = next(line for line in pieces.segments if line.last == switch.below)
+        after = next(line for line in pieces.segments if line.first == switch.above)
+        added = after.time(switch.above) - before.time(switch.above)
+        plausible = _LEAST_EAGER_BYTES <= switch.below <= _MOST_EAGER_BYTES
+        if switch.kind == "jump" and plausible and added >= pieces.segments[0].latency_s:
+            return switch.below if after.latency_s > before.latency_s else None
+    return None
 
 
 def _gap(summaries: Sequence[Summary]) -> float | None:

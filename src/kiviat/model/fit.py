@@ -16,7 +16,7 @@ import numpy as np
 
 from kiviat.analysis.aggregate.curves import size_of
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.loggp import protocol_switches
+from kiviat.analysis.loggp import pieces_of
 from kiviat.analysis.statistics.intervals import Floats
 from kiviat.model.bucket import Bucket, without
 from kiviat.record import InputError
@@ -99,7 +99,7 @@ def fit_level(measured: Sequence[Summary], link: float | None = None, bucket: Bu
             f"least {_LEAST_POINTS}{' others' if decided else ''}, better all: -m 0:4M"
         )
     sizes, times = [size_of(point) for point in points], [point.median for point in points]
-    switches = protocol_switches(points)
+    switches = pieces_of(points).switches
     starts = [0, *(sizes.index(switch.above) for switch in switches), len(sizes)]
     x, y = np.asarray(sizes, dtype=np.float64), np.asarray(times, dtype=np.float64)
     curve = _Steps(x, y, link, np.asarray([p.seen_s for p in unaided])) if unaided else _Curve(x, y, link)

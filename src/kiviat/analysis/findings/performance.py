@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from kiviat.analysis.aggregate.curves import bandwidth, curve, half_bandwidth_size, size_of, time_at
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.finding import Finding, named
-from kiviat.analysis.loggp import protocol_switches
+from kiviat.analysis.loggp import eager_limit, fit_loggp, pieces_of
+from kiviat.analysis.statistics.changepoints import Switch
+from kiviat.record.run import Cache
 from kiviat.record.units import counted, format_bytes, format_value, three_digits
 
 # A collective is reported if it takes this many times the messages of its textbook algorithm: the estimate
@@ -23,13 +25,14 @@ _ODD_RANKS = 1.3
 _BOTH_WAYS = {"pingping": 1, "sendrecv": 1, "exchange": 2}
 
 
-def findings(summaries: Sequence[Summary]) -> Iterator[Finding]:
-    """Return all findings about the machine of one run."""
+def findings(summaries: Sequence[Summary], caches: Sequence[Cache] = ()) -> Iterator[Finding]:
+    """Return all findings about the machine of one run, which has these `caches`."""
     yield from _headline(curve(summaries, "pingpong"))
     fair = [summary for summary in summaries if not summary.oversubscribed]
     pingpong = curve(fair, "pingpong")
     yield from _half_bandwidth(pingpong)
-    yield from _switches(pingpong)
+    yield from _switches(pingpong, caches)
+    yield from _poor_fit(fair, pingpong)
     yield from _both_ways(fair, pingpong)
     yield from _slow_collective(fair, pingpong)
     yield from _odd_ranks(fair)
@@ -70,16 +73,25 @@ def _half_bandwidth(points: Sequence[Summary]) -> Iterator[Finding]:
         )
 
 
-def _switches(points: Sequence[Summary]) -> Iterator[Finding]:
+def _switches(points: Sequence[Summary], caches: Sequence[Cache]) -> Iterator[Finding]:
     at = {size_of(point): point for point in points}
-    for switch in protocol_switches(points):
+    pieces = pieces_of(points)
+    eager = eager_limit(pieces)
+    for switch in pieces.switches:
         where = f"between {format_bytes(switch.below)} and {format_bytes(switch.above)}"
+        below, above = at[switch.below], at[switch.above]
+        ends = ((below, switch.below), (above, switch.above))
+        times = ", ".join(f"{_time(point.median)} at {format_bytes(size)}" for point, size in ends)
+        cache = near_cache(switch, caches)
         if switch.kind == "jump":
-            headline = f"Protocol switch {where}: messages take {_times(switch.factor)} as long"
-            detail = (
-                f"At {format_bytes(switch.above)}, {_time(at[switch.above].median)} is off the line of the "
-                "smaller sizes. If your messages have that size, try another eager limit of the MPI."
-            )
+            name = "Cache limit" if cache and switch.factor > 1 else "Protocol switch"
+            headline = f"{name} {where}: messages take {_times(switch.factor)} as long"
+            detail = f"{times}; the line of the smaller sizes does not lead there."
+            if switch.below == eager:
+                detail += (
+                    f" It adds at least a whole message, as a rendezvous does: {format_bytes(eager)} is "
+                    "probably the eager limit. If your messages are a little larger, try a larger limit."
+                )
         else:
             headline = (
                 f"Each byte costs {_times(switch.factor)} as much from about {format_bytes(switch.above)} on"
@@ -88,10 +100,34 @@ def _switches(points: Sequence[Summary]) -> Iterator[Finding]:
                 f"The slope of the ping-pong's time changes {where}: another protocol, or messages that "
                 "exceed a cache."
             )
+        if cache:
+            detail += f" The L{cache.level} cache has {format_bytes(cache.bytes)}."
         importance = min(0.75, 0.45 + 0.3 * abs(math.log(switch.factor))) if switch.kind == "jump" else 0.35
-        yield Finding(
-            "protocol-switch", importance, headline, detail, _evidence(at[switch.below], at[switch.above])
-        )
+        yield Finding("protocol-switch", importance, headline, detail, _evidence(below, above))
+
+
+def near_cache(switch: Switch, caches: Sequence[Cache]) -> Cache | None:
+    """Return the cache that messages outgrow at a switch: both buffers, or one, exceed it from there on."""
+    return next((cache for cache in caches if switch.below < cache.bytes <= 2 * switch.above), None)
+
+
+def _poor_fit(summaries: Sequence[Summary], points: Sequence[Summary]) -> Iterator[Finding]:
+    fitted = fit_loggp(summaries)
+    if fitted is None or not fitted.poor:
+        return
+
+    def error(point: Summary) -> float:
+        return abs(fitted.line(size_of(point)).time(size_of(point)) / point.median - 1)
+
+    worst = max(points, key=error)
+    yield Finding(
+        "poor-fit",
+        0.5,
+        f"No lines fit the ping-pong: {100 * error(worst):.0f} % off at {format_bytes(worst.bytes)}",
+        f"The median error is {100 * fitted.median_error:.1f} %. Read times from the curve: the LogGP "
+        "parameters do not describe it.",
+        _evidence(worst),
+    )
 
 
 def _both_ways(summaries: Sequence[Summary], pingpong: Sequence[Summary]) -> Iterator[Finding]:

@@ -1,9 +1,12 @@
-"""Protocol switches: sizes at which the time of a message stops following one straight line.
+"""Protocol switches: sizes at which the time of a message leaves one line and follows another.
 
-Within one protocol a message of b bytes takes α + β·b. A switch from eager to rendezvous, or to another way
-of copying, starts another line. The curve is cut where the squared relative errors of the lines are least
-(exactly, by dynamic programming; Bai, Perron: Journal of Applied Econometrics 18 (2003) 1–22), into as many
-pieces as an information criterion permits; cuts with too small an effect are then dropped.
+Within one protocol a message of b bytes takes α + β·b with α, β ≥ 0. A switch from eager to rendezvous,
+another way of copying or the end of a cache starts another line. The curve is cut into pieces of at least
+two points, exactly, by dynamic programming (Bai, Perron: Journal of Applied Econometrics 18 (2003) 1–22),
+so that the errors of the lines in log time plus a penalty for each cut are least. The error of a point
+counts up to a cap, so that one outlying point neither bends a line nor makes a piece (Rousseeuw, Leroy:
+Robust Regression and Outlier Detection, 1987, chapter 1). Cuts that barely change the time remain in the
+fit, but are not reported as switches.
 """
 
 from __future__ import annotations
@@ -11,32 +14,40 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from kiviat.analysis.statistics.intervals import Floats
 
-_MIN_POINTS = 3
-_MAX_CUTS = 5
+_LEAST_POINTS = 3  # for a line with an error
+_LEAST_POINTS_TO_CUT = 6
+_LEAST_PIECE = 2
 
-# Cost of a cut, times ln(points): two parameters of a line, the position, and the search for it. With 23
-# sizes and 2 % noise, about one straight line in a hundred is cut (measured; see the tests).
-_PENALTY = 5.0
+# Times of one protocol deviate that much from a line even if every interval is narrow.
+_MISFIT = 0.03
+# Largest squared error of a point, in standard deviations.
+_CAP = 12.0
+# Cost of a cut. It exceeds the cap, so that one point is never worth a cut.
+_PENALTY = 12.5
+# Size up to which the scatter of times is the clock's and the scheduler's.
+_SMALL_BYTES = 64
 
-# Lower limit of the relative noise; better fits are chance.
-_NOISE_FLOOR = 0.005
-
-# Smaller steps of the time, or smaller contributions of a change of slope, are not reported.
-_MIN_JUMP = 1.10
-_MIN_BEND = 0.25
+# Smaller steps of the time, or smaller parts of it due to a change of slope, are not reported.
+_MIN_JUMP = 1.12
+_MIN_BEND = 0.5
+# A jump of this factor that is seen from both sides is a cut, whatever the lines further away cost.
+_SURE_JUMP = 1.28
+# The last sizes leave their line if each time grows faster than its size, by the first factor, and all
+# together by the second.
+_FASTER_THAN_SIZE, _MIN_TAIL_EXCESS = 1.1, 1.25
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
     """From `first` to `last` bytes the time is `latency_s` + `s_per_byte`·bytes; errors are relative.
 
-    `latency_s` is the intercept only: if the segment begins at large sizes, it is not a time that anything
-    takes.
+    `latency_s` is an intercept, not the time of any message if the segment begins at large sizes.
     """
 
     first: int
@@ -47,7 +58,7 @@ class Segment:
     max_error: float
 
     def time(self, size: int) -> float:
-        """Return the seconds on the line for a size in bytes, within the segment or beyond."""
+        """Return seconds on the line, inside the segment or beyond."""
         return self.latency_s + self.s_per_byte * size
 
 
@@ -55,9 +66,10 @@ class Segment:
 class Switch:
     """A change of the line between messages of `below` and of `above` bytes.
 
-    `kind`: "jump" if the line of the larger sizes is there `factor` times that of the smaller ones; "bend" if
-    the lines meet, but each further byte costs `factor` times as much (inf if it cost nothing measurable
-    before). `evidence`: increase of the information criterion without this switch; beyond 10 is very strong.
+    `kind` is "jump": the line of the larger sizes is `factor` times that of the smaller ones there, or
+    further from 1; or "bend": the lines meet, but each further byte costs `factor` times as much (inf
+    where it cost nothing measurable before). `evidence` is the increase of the fit's squared error without
+    this cut, in squared standard deviations, beyond the penalty of a cut.
     """
 
     below: int
@@ -67,102 +79,238 @@ class Switch:
     evidence: float
 
 
-def switches(
+@dataclass(frozen=True, slots=True)
+class Piecewise:
+    """The lines of a curve, the switches between them that matter, and the sizes that lie off their line."""
+
+    segments: tuple[Segment, ...]
+    switches: tuple[Switch, ...]
+    outliers: tuple[int, ...]
+
+
+def piecewise(
     sizes: Sequence[int], times: Sequence[float], half_widths: Sequence[float] | None = None
-) -> list[Switch]:
-    """Return the protocol switches of a curve: `times` in seconds over increasing `sizes` in bytes.
+) -> Piecewise:
+    """Return the pieces of a curve: `times` in seconds, positive, over growing `sizes` in bytes.
 
-    `half_widths` are the relative half widths of the times' intervals; a jump must exceed those of the two
-    sizes around it. A smooth curve, or one of fewer than six sizes, has no switches.
+    `half_widths` are the relative half widths of the 95 % intervals of the times; without them the scatter
+    of small messages is taken for noise. A curve of fewer than six sizes is one line, one of fewer than
+    three none.
     """
-    if len(sizes) < 2 * _MIN_POINTS:
-        return []
+    n = len(sizes)
+    if n < _LEAST_POINTS:
+        return Piecewise((), (), ())
     x, y = np.asarray(sizes, dtype=np.float64), np.asarray(times, dtype=np.float64)
-    cuts = _best_cuts(x, y)
-    criterion = _criterion(x, y, cuts)
-    lines = _lines(x, y, cuts)
+    noise = _noise(x, y, half_widths)
+    widths = np.zeros(n) if half_widths is None else np.asarray(half_widths, dtype=np.float64)
+    tail = n if n < _LEAST_POINTS_TO_CUT else _tail(x, y, widths)
+    lines = _Lines(x[:tail], y[:tail], noise[:tail])
+    cuts = lines.best_cuts(_sure(x[:tail], y[:tail], noise[:tail])) if n >= _LEAST_POINTS_TO_CUT else []
+    ends = [0, *cuts, tail]
+    fits = [lines.fit(i, j) for i, j in pairwise(ends)]
     found = []
-    for i, cut in enumerate(cuts):
-        noise = 0.0 if half_widths is None else half_widths[cut - 1] + half_widths[cut]
-        change = _change(lines[i], lines[i + 1], noise)
-        if change is not None:
-            evidence = _criterion(x, y, cuts[:i] + cuts[i + 1 :]) - criterion
-            found.append(Switch(sizes[cut - 1], sizes[cut], *change, evidence))
-    return found
+    for place, cut in enumerate(cuts):
+        before, _, after = ends[place : place + 3]
+        gain = lines.cost[before, after] - lines.cost[before, cut] - lines.cost[cut, after]
+        change = _change(fits[place], fits[place + 1], x, cut, 2 * float(noise[cut - 1 : cut + 1].max()))
+        if change is not None and _disjoint(y, widths, cut):
+            found.append(Switch(sizes[cut - 1], sizes[cut], *change, float(gain) - _PENALTY))
+    if tail < n:
+        factor = float(y[tail] / _time(fits[-1], x[tail]))
+        evidence = (math.log(factor) / noise[tail]) ** 2 - _PENALTY
+        found.append(Switch(sizes[tail - 1], sizes[tail], "jump", factor, float(evidence)))
+        fits.append(_tail_fit(x[tail:], y[tail:]))
+        ends.append(n)
+    pieces = list(zip(pairwise(ends), fits, strict=True))
+    off = [
+        size
+        for (i, j), fit in pieces
+        for size, error, scale in zip(sizes[i:j], _log_errors(x[i:j], y[i:j], fit), noise[i:j], strict=True)
+        if (error / scale) ** 2 > _CAP
+    ]
+    return Piecewise(tuple(_segment(x[i:j], y[i:j], fit) for (i, j), fit in pieces), tuple(found), tuple(off))
 
 
-def segments(sizes: Sequence[int], times: Sequence[float], found: Sequence[Switch]) -> list[Segment]:
-    """Return the lines between the switches `found` in the same curve; none for fewer than three sizes."""
-    if len(sizes) < _MIN_POINTS:
-        return []
-    x, y = np.asarray(sizes, dtype=np.float64), np.asarray(times, dtype=np.float64)
-    return _lines(x, y, [sizes.index(switch.above) for switch in found])
+_Fit = tuple[float, float]  # intercept and slope
 
 
-def _change(before: Segment, after: Segment, noise: float) -> tuple[str, float] | None:
-    """Return kind and factor of the change from one line to the next; None if it is too small."""
-    steps = [_log_ratio(after.time(size), before.time(size)) for size in (before.last, after.first)]
-    step = min(steps, key=abs)  # lines that intersect in between meet, which is a bend
-    if steps[0] * steps[1] > 0 and abs(step) > max(math.log(_MIN_JUMP), noise):
+def _noise(x: Floats, y: Floats, half_widths: Sequence[float] | None) -> Floats:
+    """Return the standard deviation of the log of each time."""
+    if half_widths is not None:
+        return np.sqrt(_MISFIT**2 + (np.asarray(half_widths) / 1.96) ** 2)
+    small = y[x <= _SMALL_BYTES]
+    if len(small) < _LEAST_POINTS_TO_CUT - 1:
+        return np.full(len(y), _MISFIT)
+    # Second differences remove the line; √6 is their deviation over that of the times.
+    scatter_s = 1.4826 * np.median(np.abs(np.diff(small, 2))) / math.sqrt(6)
+    return np.asarray(np.sqrt(_MISFIT**2 + (scatter_s / y) ** 2))
+
+
+class _Lines:
+    """The best line of each run of points, and its cost."""
+
+    def __init__(self, x: Floats, y: Floats, noise: Floats) -> None:
+        self._x, self._y, self._noise = x, y, noise
+        n = len(x)
+        self.cost = np.full((n + 1, n + 1), math.inf)
+        intercepts, slopes = self._candidates()
+        errors = self._capped(intercepts[:, None], slopes[:, None], slice(None))
+        sums = np.concatenate([np.zeros((len(intercepts), 1)), np.cumsum(errors, axis=1)], axis=1)
+        self._choice: dict[tuple[int, int], _Fit] = {}
+        for i in range(n):
+            costs = sums[:, i + 1 :] - sums[:, [i]]
+            places = costs.argmin(axis=0)
+            self.cost[i, i + 1 :] = costs[places, np.arange(n - i)]
+            for j, place in enumerate(places, i + 1):
+                self._choice[i, j] = float(intercepts[place]), float(slopes[place])
+
+    def fit(self, i: int, j: int) -> _Fit:
+        """Return intercept and slope of points i to j - 1."""
+        return self._refined(i, j, self._choice[i, j])
+
+    def best_cuts(self, sure: Sequence[int]) -> list[int]:
+        """Return the first points of the second and further pieces, those of `sure` among them."""
+        n = len(self._x)
+        reached: dict[int, tuple[float, list[int]]] = {0: (-_PENALTY, [])}
+        for j in range(_LEAST_PIECE, n + 1):
+            starts = range(max((cut for cut in sure if cut < j), default=0), j - _LEAST_PIECE + 1)
+            ways = [
+                (reached[i][0] + _PENALTY + float(self.cost[i, j]), [*reached[i][1], i])
+                for i in starts
+                if i in reached
+            ]
+            if ways:
+                reached[j] = min(ways)
+        return reached[n][1][1:]
+
+    def _candidates(self) -> tuple[Floats, Floats]:
+        """Return the lines through two points that do not fall, constants, and lines through the origin."""
+        x, y = self._x, self._y
+        i, j = np.triu_indices(len(x), 1)
+        i, j = i[x[i] < x[j]], j[x[i] < x[j]]  # ingested curves may repeat a size
+        slopes = (y[j] - y[i]) / (x[j] - x[i])
+        intercepts = y[i] - slopes * x[i]
+        rising = (slopes >= 0) & (intercepts >= 0)
+        sized = x > 0
+        constant, proportional = np.zeros(len(y)), y[sized] / x[sized]
+        return (
+            np.concatenate([intercepts[rising], y, np.zeros(len(proportional))]),
+            np.concatenate([slopes[rising], constant, proportional]),
+        )
+
+    def _capped(self, intercepts: Floats | float, slopes: Floats | float, where: slice) -> Floats:
+        with np.errstate(divide="ignore"):
+            errors = np.log(self._y[where] / (intercepts + slopes * self._x[where]))
+        return np.asarray(np.minimum((errors / self._noise[where]) ** 2, _CAP))
+
+    def _refined(self, i: int, j: int, fit: _Fit) -> _Fit:
+        """Return the least squares of the points near the line `fit`, if that is better than it."""
+        where = slice(i, j)
+        errors = self._capped(*fit, where)
+        near = errors < _CAP
+        if near.sum() <= _LEAST_PIECE:
+            return fit
+        weights = (self._y[where][near] * self._noise[where][near]) ** -2
+        better = _least_squares(self._x[where][near], self._y[where][near], weights)
+        refined = self._capped(*better, where)
+        return better if refined.sum() < errors.sum() else fit
+
+
+def _least_squares(x: Floats, y: Floats, weights: Floats) -> _Fit:
+    """Return intercept and slope, neither negative, of the line with the least weighted squares."""
+    weights = weights / weights.sum()
+    mean_x, mean_y = weights @ x, weights @ y
+    if x[0] == x[-1]:
+        return float(mean_y), 0.0
+    slope = float((weights @ ((x - mean_x) * (y - mean_y))) / (weights @ (x - mean_x) ** 2))
+    if slope < 0:
+        return float(mean_y), 0.0
+    intercept = float(mean_y - slope * mean_x)
+    if intercept < 0:
+        return 0.0, float((weights @ (x * y)) / (weights @ x**2))
+    return intercept, slope
+
+
+def _change(before: _Fit, after: _Fit, x: Floats, cut: int, noise: float) -> tuple[str, float] | None:
+    """Return kind and factor of the change from one line to the next, if it is worth reporting."""
+    steps = [_log_ratio(_time(after, size), _time(before, size)) for size in x[cut - 1 : cut + 1]]
+    step = min(steps, key=abs) if steps[0] * steps[1] > 0 else 0.0  # lines that cross in between meet
+    jump = abs(step) / max(math.log(_MIN_JUMP), noise)
+    bend = abs(after[1] - before[1]) * float(x[cut]) / _time(after, x[cut]) / _MIN_BEND
+    if math.hypot(jump, bend) <= 1:
+        return None
+    if jump > min(1.0, bend):
         return "jump", math.exp(step)
-    if abs(after.s_per_byte - before.s_per_byte) * after.first > _MIN_BEND * after.time(after.first):
-        return "bend", after.s_per_byte / before.s_per_byte if before.s_per_byte > 0 else math.inf
-    return None
+    return "bend", after[1] / before[1] if before[1] > 0 else math.inf
+
+
+def _disjoint(y: Floats, widths: Floats, cut: int) -> bool:
+    """Return whether the times on both sides of a cut are distinguishable, or have no intervals."""
+    return abs(math.log(y[cut] / y[cut - 1])) > min(widths[cut - 1] + widths[cut], 1.0) or not widths.any()
+
+
+def _tail(x: Floats, y: Floats, widths: Floats) -> int:
+    """Return the first of the last points whose times grow faster than their sizes, as no line does."""
+    start, excess = len(x), 1.0
+    while start > _LEAST_POINTS and x[start - 2] > 0:
+        growth = float(y[start - 1] / y[start - 2] / (x[start - 1] / x[start - 2]))
+        if growth <= _FASTER_THAN_SIZE + widths[start - 1] + widths[start - 2]:
+            break
+        start, excess = start - 1, excess * growth
+    return start if excess > _MIN_TAIL_EXCESS else len(x)
+
+
+def _tail_fit(x: Floats, y: Floats) -> _Fit:
+    """Return the line of times that grow faster than their sizes; its intercept may be negative."""
+    if len(x) == 1:
+        return 0.0, float(y[0] / x[0])
+    slope = float((y[-1] - y[0]) / (x[-1] - x[0]))
+    return float(y[0] - slope * x[0]), slope
+
+
+def _sure(x: Floats, y: Floats, noise: Floats) -> list[int]:
+    """Return the points before which the time jumps up beyond doubt.
+
+    Two points on each side are off the line through the three nearest on the other side.
+    """
+    steps = {cut: _sustained(x, y, cut) for cut in range(_LEAST_PIECE, len(x) - _LEAST_PIECE + 1)}
+    high = {
+        cut: step
+        for cut, step in steps.items()
+        if step > max(math.log(_SURE_JUMP), 3 * float(noise[cut - 1 : cut + 1].max()))
+    }
+    kept: list[int] = []
+    for cut in sorted(high, key=lambda place: -high[place]):
+        if all(abs(cut - other) >= _LEAST_PIECE for other in kept):
+            kept.append(cut)
+    return sorted(kept)
+
+
+def _sustained(x: Floats, y: Floats, cut: int) -> float:
+    """Return the least log ratio of times from `cut` on to the smaller sizes' line, and vice versa."""
+    before, after = slice(max(0, cut - _LEAST_POINTS), cut), slice(cut, cut + _LEAST_POINTS)
+    left = _least_squares(x[before], y[before], y[before] ** -2)
+    right = _least_squares(x[after], y[after], y[after] ** -2)
+    return min(
+        *(_log_ratio(y[place], _time(left, x[place])) for place in (cut, cut + 1)),
+        *(_log_ratio(_time(right, x[place]), y[place]) for place in (cut - 1, cut - 2)),
+    )
+
+
+def _time(fit: _Fit, size: float) -> float:
+    return fit[0] + fit[1] * float(size)
 
 
 def _log_ratio(a: float, b: float) -> float:
-    """Return log(a / b), or 0 if a line is not positive there."""
+    """Return 0, no step, for lines without time."""
     return math.log(a / b) if a > 0 and b > 0 else 0.0
 
 
-def _best_cuts(x: Floats, y: Floats) -> list[int]:
-    """Return the first points of the second and later pieces: the optimum by the criterion."""
-    n = len(x)
-    cost = {
-        (i, j): _squared_error(x[i:j], y[i:j])
-        for i in range(n - _MIN_POINTS + 1)
-        for j in range(i + _MIN_POINTS, n + 1)
-    }
-    # reached[j]: the least error of the first j points in the current number of pieces, and the starts of
-    # these.
-    reached = {j: (cost[0, j], [0]) for j in range(_MIN_POINTS, n + 1)}
-    candidates: list[list[int]] = [[]]
-    for _ in range(_MAX_CUTS):
-        reached = {
-            j: min((reached[i][0] + cost[i, j], [*reached[i][1], i]) for i in reached if (i, j) in cost)
-            for j in range(n + 1)
-            if any((i, j) in cost for i in reached)
-        }
-        if n not in reached:
-            break
-        candidates.append(reached[n][1][1:])
-    return min(candidates, key=lambda cuts: _criterion(x, y, cuts))
+def _log_errors(x: Floats, y: Floats, fit: _Fit) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(y / (fit[0] + fit[1] * x)))
 
 
-def _criterion(x: Floats, y: Floats, cuts: Sequence[int]) -> float:
-    n = len(x)
-    error = sum(_squared_error(x[i:j], y[i:j]) for i, j in zip([0, *cuts], [*cuts, n], strict=True))
-    return n * math.log(error / n + _NOISE_FLOOR**2) + _PENALTY * math.log(n) * len(cuts)
-
-
-def _lines(x: Floats, y: Floats, cuts: Sequence[int]) -> list[Segment]:
-    lines = []
-    for i, j in zip([0, *cuts], [*cuts, len(x)], strict=True):
-        latency_s, s_per_byte = _fit(x[i:j], y[i:j])
-        errors = np.abs(latency_s + s_per_byte * x[i:j] - y[i:j]) / y[i:j]
-        ends = int(x[i]), int(x[j - 1])
-        lines.append(Segment(*ends, latency_s, s_per_byte, float(np.median(errors)), float(errors.max())))
-    return lines
-
-
-def _squared_error(x: Floats, y: Floats) -> float:
-    latency_s, s_per_byte = _fit(x, y)
-    return float((((latency_s + s_per_byte * x) / y - 1) ** 2).sum())
-
-
-def _fit(x: Floats, y: Floats) -> tuple[float, float]:
-    """Return intercept and slope of the line with the least squared relative errors."""
-    weights = y**-2 / (y**-2).sum()
-    mean_x, mean_y = weights @ x, weights @ y
-    slope = (weights @ ((x - mean_x) * (y - mean_y))) / (weights @ (x - mean_x) ** 2)
-    return float(mean_y - slope * mean_x), float(slope)
+def _segment(x: Floats, y: Floats, fit: _Fit) -> Segment:
+    errors = np.abs((fit[0] + fit[1] * x) / y - 1)
+    return Segment(int(x[0]), int(x[-1]), *fit, float(np.median(errors)), float(errors.max()))
