@@ -34,7 +34,8 @@ def test_what_is_compared_with_ours_is_in_its_unit() -> None:
     for fact in (fact for paper in papers() for system in paper.systems for fact in system.facts):
         if fact.measures:
             _, metric = fact.measures.split(".")
-            assert fact.unit == ("s" if metric in ("time", "pingpong_latency") else "B/s"), fact.id
+            unit = {"time": "s", "pingpong_latency": "s", "rate": "flop/s"}.get(metric, "B/s")
+            assert fact.unit == unit, fact.id
             seen.add(fact.measures)
     assert {"pingpong.bandwidth", "sendrecv.bandwidth", "streaming.pair_bandwidth", "b_eff.at_lmax"} <= seen
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
@@ -65,10 +65,15 @@ def vertex(place: int, count: int, share: float) -> Point:
     )
 
 
-def kiviat(spokes: Sequence[Spoke], shapes: Sequence[Shape], words: str) -> str:
-    """Return the diagram as SVG; `words` are its text alternative."""
+def kiviat(
+    spokes: Sequence[Spoke],
+    shapes: Sequence[Shape],
+    words: str,
+    rings: Mapping[float, str] | None = None,
+) -> str:
+    """Return the diagram as SVG; `words` are its text alternative, `rings` labels by share."""
     count = len(spokes)
-    parts = [_web(count)]
+    parts = [_web(count, {ring: f"{ring:g}" for ring in _RINGS} if rings is None else rings)]
     parts += [_label(spoke, place, count) for place, spoke in enumerate(spokes)]
     for number, shape in enumerate(shapes):
         at = [
@@ -145,17 +150,19 @@ def _svg(kind: str, height: float, title: str, words: str, parts: Sequence[str])
     return "\n".join([head, named, *parts, "</svg>"])
 
 
-def _web(count: int) -> str:
+def _web(count: int, labels: Mapping[float, str]) -> str:
     rings = "".join(
         f'<polygon class="ring" points="{_points([vertex(place, count, ring) for place in range(count)])}"/>'
-        for ring in _RINGS
+        for ring in labels
     )
     spokes = "".join(
         f'<path class="ring" d="M{_pair(CENTRE)}L{_pair(vertex(place, count, 1))}"/>'
         for place in range(count)
     )
     marks = "".join(
-        _text((CENTRE[0] + 4, CENTRE[1] - RADIUS * ring + 13), f"{ring:g}", "scale") for ring in _RINGS
+        _text((CENTRE[0] + 4, CENTRE[1] - RADIUS * ring + 13), label, "scale")
+        for ring, label in labels.items()
+        if label
     )
     return f'<g class="web">{rings}{spokes}{marks}</g>'
 

@@ -79,6 +79,15 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """A vertical line at `x` with a label; `kind` is "switch", "eager" or "cache"."""
+
+    x: float
+    label: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """A chart of curves, with a panel for each choice of what it shows."""
 
@@ -91,6 +100,7 @@ class Figure:
     log: bool
     words: str  # text alternative
     panels: tuple[Panel, ...]
+    marks: tuple[Mark, ...] = ()
     shape: ClassVar[str] = "curves"
 
     @property

@@ -69,6 +69,7 @@ def figure_data(figure: Figure | HeatMap) -> dict[str, Any]:
         "unit": figure.unit,
         "log": figure.log,
         "panels": panels,
+        **({"marks": [asdict(mark) for mark in figure.marks]} if figure.marks else {}),
     }
 
 

@@ -72,12 +72,12 @@ class Drawing:
         place = f'x="{_number(at[0])}" y="{_number(at[1])}" text-anchor="{anchor}"'
         self.parts.append(f'<text class="{kind}" {place}>{escape(words)}</text>')
 
-    def svg(self, label: str, alone: bool = False) -> str:
-        """Return the SVG. `label` is its text alternative; `alone`: the SVG is a file of its own."""
+    def svg(self, label: str, alone: bool = False, kind: str = "topology") -> str:
+        """Return the picture, of class `kind`. `label` is its text alternative; `alone`: for its own file."""
         width, height = _number(self.width), _number(self.height)
         size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         style = f"<style>{_STYLE}</style>" if alone else ""
-        head = f'<svg xmlns="http://www.w3.org/2000/svg" class="topology" role="img" {size}>'
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}" role="img" {size}>'
         return "\n".join([head, f"<title>{escape(label)}</title>{style}", *self.parts, "</svg>"]) + "\n"
 
     def _tipped(self, shape: str, element: str, tip: str) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kiviat.analysis.aggregate.curves import curve, size_of
 from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.findings.performance import near_cache
 from kiviat.analysis.loggp import LogGP, fit_loggp
 from kiviat.analysis.statistics.changepoints import Switch
+from kiviat.record.run import Cache
 from kiviat.record.units import format_bytes, format_value, three_digits
-from kiviat.report.html.figure import Figure, Line, Panel, RunLabel
+from kiviat.report.html.figure import Figure, Line, Mark, Panel, RunLabel
 
 FIGURE = "fig-loggp"
 
@@ -44,6 +46,7 @@ class Model:
     parameters: list[tuple[str, str, str]]  # symbol, meaning, value
     median_error: float
     max_error: float
+    warning: str
     pieces: list[Piece]
     changes: list[Change]
 
@@ -77,9 +80,11 @@ def _model(place: int, label: str, fitted: LogGP) -> Model:
                 format_value(fitted.peak_bandwidth, "B/s"),
             ),
             ("n½", "size that reaches half of it", format_bytes(None if half is None else round(half))),
+            ("eager limit", "largest size sent without a handshake", eager_words(fitted)),
         ],
         median_error=fitted.median_error,
         max_error=fitted.max_error,
+        warning=fit_warning(fitted),
         pieces=[
             Piece(
                 sizes=f"{format_bytes(piece.first)} to {format_bytes(piece.last)}",
@@ -99,15 +104,97 @@ def _per_byte(seconds: float) -> str:
     return f"{three_digits(seconds * 1e12)} ps/B"
 
 
-def _change(switch: Switch) -> Change:
-    factor = three_digits(switch.factor)
-    return Change(
-        where=f"between {format_bytes(switch.below)} and {format_bytes(switch.above)}",
-        what=f"the time jumps by {factor}"
-        if switch.kind == "jump"
-        else f"the time per byte grows {factor} times",
-        evidence=three_digits(switch.evidence),
+def eager_words(fitted: LogGP) -> str:
+    """Return the eager limit with "probably", or "cannot say"."""
+    return "cannot say" if fitted.eager_bytes is None else f"probably {format_bytes(fitted.eager_bytes)}"
+
+
+def fit_warning(fitted: LogGP) -> str:
+    """Return a warning if the lines miss the curve, else nothing."""
+    if not fitted.poor:
+        return ""
+    return (
+        f"The lines are up to {100 * fitted.max_error:.0f} % off the curve (median "
+        f"{100 * fitted.median_error:.1f} %): read times from the curve, not from these parameters."
     )
+
+
+def where(switch: Switch) -> str:
+    """Return "between 2 KiB and 4 KiB"."""
+    return f"between {format_bytes(switch.below)} and {format_bytes(switch.above)}"
+
+
+def change_words(switch: Switch) -> str:
+    """Return "messages take 5.17 times as long"."""
+    factor = three_digits(switch.factor)
+    if switch.kind == "jump":
+        return f"messages take {factor} times as long"
+    return f"each byte costs {factor} times as much"
+
+
+def _change(switch: Switch) -> Change:
+    return Change(where(switch), change_words(switch), three_digits(switch.evidence))
+
+
+_STEPS = 4  # points of a fitted line between two measured sizes; in the bandwidth it is curved
+
+
+def with_model(figure: Figure, fitted: LogGP, caches: Sequence[Cache]) -> Figure:
+    """Return the chart of the ping-pong's time or bandwidth with fitted lines, switches and caches."""
+    of = "fitted lines" + (f" (up to {100 * fitted.max_error:.0f} % off)" if fitted.poor else "")
+    lines = tuple(
+        Line(
+            name=of,
+            mode="lines",
+            colour=("categorical", 1, 8),
+            symbol=0,
+            points=tuple(
+                (size, piece.time(round(size)) if figure.unit == "s" else size / piece.time(round(size)))
+                for size in _sizes(piece.first, piece.last, figure.unit)
+            ),
+            smooth=True,
+        )
+        for piece in fitted.segments
+        if piece.last > piece.first
+    )
+    panels = tuple(replace(panel, lines=(*panel.lines, *lines)) for panel in figure.panels)
+    told = "; ".join(f"{where(switch)} {change_words(switch)}" for switch in fitted.switches)
+    words = f"{figure.words}. Switches: {told}" if told else figure.words
+    return replace(figure, panels=panels, marks=marks(fitted, caches), words=words)
+
+
+def _sizes(first: int, last: int, unit: str) -> list[float]:
+    """Return sizes from first to last, evenly on a logarithmic axis; a bandwidth of 0 B is none."""
+    start = max(first, 1)
+    steps = _STEPS * max(1, (last // start).bit_length() - 1)
+    grown = [start * (last / start) ** (step / steps) for step in range(steps + 1)]
+    return [0.0, *grown] if first == 0 and unit == "s" else grown
+
+
+def marks(fitted: LogGP, caches: Sequence[Cache]) -> tuple[Mark, ...]:
+    """Return the marks of switches, at the geometric mean of the sizes around each, and of caches."""
+    switches = [
+        Mark(
+            x=(max(switch.below, 0.5) * switch.above) ** 0.5,
+            label=_mark_label(switch, switch.below == fitted.eager_bytes, near_cache(switch, caches)),
+            kind="eager" if switch.below == fitted.eager_bytes else "switch",
+        )
+        for switch in fitted.switches
+    ]
+    last = fitted.segments[-1].last
+    return (
+        *switches,
+        *(Mark(cache.bytes, f"L{cache.level}", "cache") for cache in caches if cache.bytes < last),
+    )
+
+
+def _mark_label(switch: Switch, eager: bool, cache: Cache | None) -> str:
+    factor = f"× {three_digits(switch.factor)}"
+    if switch.kind == "bend":
+        factor += " per byte"
+    if eager:
+        return f"eager limit {factor}"
+    return f"{factor} (L{cache.level})" if cache and switch.factor > 1 else factor
 
 
 def _lines(fitted: LogGP, points: Sequence[Summary], label: RunLabel, place: int) -> list[Line]:

@@ -8,16 +8,18 @@ from typing import Any
 from kiviat.analysis.aggregate.summary import Summary, studies, summarise
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings.all import Finding, findings
+from kiviat.analysis.loggp import fit_loggp
 from kiviat.record import Row
 from kiviat.record.run import Run
 from kiviat.record.traits import traits_of
 from kiviat.report.facts import runs as described
 from kiviat.report.facts.simulated_machines import modelled
-from kiviat.report.html.figure import RunLabel
+from kiviat.report.html.figure import Figure, RunLabel
 from kiviat.report.html.shell import figure_data, page
 from kiviat.report.run import tables
 from kiviat.report.run.figures import SECTIONS, figures, launch_figure
-from kiviat.report.run.message_models import models
+from kiviat.report.run.front import Verdict, front, headline_verdict
+from kiviat.report.run.message_models import models, with_model
 from kiviat.report.study import effective_bandwidth as effective
 from kiviat.report.study.sections import study_sections
 
@@ -66,8 +68,14 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
     stability_figures = [launch_figure(measured, labels)] if measured else []
     clocks = {label.clock for label in labels}
     machines = modelled(runs, labels)
-    drawn = figures(table, labels, traits, without=studies(table))
+    drawn = [
+        _with_model(figure, table, runs, by_run)
+        for figure in figures(table, labels, traits, without=studies(table))
+    ]
     studied = study_sections(runs, table, by_run, grids, labels, traits)
+    told = tables.told(_findings(runs, rows, by_run, grids), table, drawn, studied)
+    failures = tables.failures(rows, names)
+    shown = front(runs, by_run, labels)
     sections = [
         (name, *_SECTION_TEXTS[name], of_section)
         for name in SECTIONS
@@ -89,6 +97,7 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
     return page(
         "report.html.j2",
         data,
+        styles=("balance.css",),
         filters={"bounds": tables.bounds, "share": tables.share, "conditions": tables.conditions},
         title=described.title(runs),
         labels=labels,
@@ -104,8 +113,9 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
             for run, label in zip(runs, labels, strict=True)
         ],
         contents=[
-            ("findings", "Findings"),
-            ("numbers", "Figures"),
+            *([("standing", "Overview")] if shown else []),
+            *([("findings", "Findings")] if told else []),
+            *([("numbers", "Figures")] if headlines else []),
             *([("modelled", "Modelled machine")] if machines else []),
             *([("transport", "Transport")] if clocks != {"simulated"} else []),
             *(
@@ -115,11 +125,13 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
             *((section.id, section.short) for section in studied),
             *([("model", "LogGP")] if fitted else []),
             *([("stability", "Stability")] if clocks != {"simulated"} else []),
-            ("missing", "Missing"),
+            *([("missing", "Missing")] if failures else []),
             ("cases", "All cases"),
             ("provenance", "Provenance"),
         ],
-        findings=tables.told(_findings(runs, rows, by_run, grids), table, drawn, studied),
+        front=shown,
+        findings=tables.good_first(told),
+        verdicts=_verdicts(runs, by_run, headlines),
         headlines=headlines,
         modelled=machines,
         simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
@@ -133,7 +145,9 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
         heads=effective.HEADS,
         convergence=tables.convergence(rows, names),
         unstable=tables.unstable(table),
-        failures=tables.failures(rows, names),
+        failures=failures,
+        has_percentiles=any(summary.p99 is not None for summary in table),
+        has_collectives=any(summary.metric == "time_rank_max" for summary in table),
         benchmarks=tables.benchmarks(table),
     )
 
@@ -152,6 +166,30 @@ def _findings(
         for finding in findings(by_run[run.id], [run], [row for row in missing if row.run == run.id], grids)
     ]
     return sorted(found, key=lambda entry: -entry[1].importance)
+
+
+def _verdicts(
+    runs: Sequence[Run], by_run: Mapping[str, Sequence[Summary]], headlines: Sequence[tables.Headline]
+) -> dict[str, Verdict]:
+    """Return the judgements of the headline figures of a single run, by title."""
+    if len(runs) != 1:
+        return {}
+    run = runs[0]
+    found = {
+        headline.title: headline_verdict(run, by_run[run.id], headline.values[0]) for headline in headlines
+    }
+    return {title: verdict for title, verdict in found.items() if verdict}
+
+
+def _with_model(
+    figure: Figure, table: Sequence[Summary], runs: Sequence[Run], by_run: Mapping[str, Sequence[Summary]]
+) -> Figure:
+    """Return the chart with the LogGP model, if it is a ping-pong's of a single run."""
+    first = table[figure.panels[0].traces[0].at[0]]
+    if len(runs) > 1 or first.benchmark != "pingpong" or figure.x != "bytes":
+        return figure
+    fitted = fit_loggp(by_run[runs[0].id]) if first.metric in ("time", "bandwidth") else None
+    return with_model(figure, fitted, runs[0].machine.caches) if fitted else figure
 
 
 def _order(summary: Summary) -> tuple[Any, ...]:

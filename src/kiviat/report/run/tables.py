@@ -7,12 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from markupsafe import Markup
+
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.findings.finding import Finding
+from kiviat.analysis.findings.finding import Evidence, Finding
 from kiviat.record import Row
 from kiviat.record.traits import TraitsByName
 from kiviat.record.units import counted, format_bytes, format_range
 from kiviat.report.html.figure import Figure
+from kiviat.report.run.sketch import sketch
 from kiviat.report.study.sections import StudySection
 
 
@@ -85,7 +88,7 @@ def bounds(summary: Summary) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FindingLine:
-    """A finding, the index of its run, links to its evidence, and its first cases."""
+    """A finding, the index of its run, links to its evidence, its first cases, and its curve."""
 
     finding: Finding
     kind: str
@@ -93,6 +96,7 @@ class FindingLine:
     links: list[tuple[str, str]]
     cases: list[str]
     more: int
+    picture: Markup | None
 
 
 _LINKS, _CASES = 3, 3
@@ -155,9 +159,30 @@ def told(
                 links=_SHOWN_ELSEWHERE.get(finding.kind, []) + links,
                 cases=cases[:_CASES],
                 more=len(cases) - len(cases[:_CASES]),
+                picture=_picture(finding.evidence, where, table),
             )
         )
     return result
+
+
+def good_first(lines: Sequence[FindingLine]) -> list[FindingLine]:
+    """Return findings that are no warnings before those that are, each by importance."""
+    return sorted(lines, key=lambda line: line.finding.severity == "warning")
+
+
+def _picture(
+    evidence: Evidence, where: Mapping[tuple[str, str], Figure], table: Sequence[Summary]
+) -> Markup | None:
+    """Return the sketch of the first curve with evidence that has enough points."""
+    for key in evidence:
+        if figure := where.get(key):
+            for panel in figure.panels:
+                for trace in panel.traces:
+                    points = [table[place] for place in trace.at]
+                    here = any((point.case, point.metric) == key for point in points)
+                    if here and (picture := sketch(points, figure.x, evidence)):
+                        return picture
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,6 +249,22 @@
       ...common(width), height: narrow ? 300 : 340,
       xaxis: { ...axis, type: logX ? "log" : "linear", range: x, title: { text: X_TITLE[figure.x] || figure.x, standoff: 8, font: { size: 12 } }, ...marks.x },
       yaxis: { ...axis, type: figure.log ? "log" : "linear", range: y, ...marks.y },
+      ...marked(figure.marks || []),
+    };
+  }
+  // Vertical lines: switches named above, caches below. Plotly takes the logarithm of x of annotations only.
+  function marked(marks) {
+    const ink = ({ kind }) => style(kind === "cache" ? "--ink-2" : "--warn");
+    return {
+      shapes: marks.map((mark) => ({
+        type: "line", xref: "x", yref: "paper", x0: mark.x, x1: mark.x, y0: 0, y1: 1, layer: "below",
+        line: { color: ink(mark), width: mark.kind === "cache" ? 0.75 : 1, dash: mark.kind === "cache" ? "dot" : "dash" },
+      })),
+      annotations: marks.map((mark) => ({
+        xref: "x", yref: "paper", x: Math.log10(mark.x), y: mark.kind === "cache" ? 0 : 1, text: inert(mark.label),
+        xanchor: "right", yanchor: mark.kind === "cache" ? "bottom" : "top", textangle: -90, showarrow: false,
+        font: { size: 11, color: ink(mark) },
+      })),
     };
   }
 

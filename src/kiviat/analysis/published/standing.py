@@ -1,0 +1,202 @@
+"""Where a machine stands: few absolute quantities of it, beside published machines of like kind.
+
+Axes have fixed ends, three decades apart, so that diagrams of different machines and days are comparable.
+None of them is divided by HPL: a poor HPL cannot make a machine look better here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kiviat.analysis.aggregate.curves import bandwidth
+from kiviat.analysis.aggregate.nodes import nodes_of
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.hpcc.quantities import measured_system
+from kiviat.record.published import Paper, System, papers
+from kiviat.record.run import Run
+
+_DECADES = 3.0
+MOST_REFERENCES = 3
+_SMALL_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A quantity. `centre` is its value in the middle of the diagram, three decades worse than at the rim."""
+
+    id: str
+    title: str
+    unit: str
+    centre: float
+    lower: bool = False
+
+    @property
+    def rim(self) -> float:
+        """The value at the rim."""
+        return self.centre * 10 ** (-_DECADES if self.lower else _DECADES)
+
+    def share(self, value: float) -> float:
+        """Return the place of a value between centre (0) and rim (1); values beyond are at the ends."""
+        decades = math.log10(self.centre / value if self.lower else value / self.centre)
+        return min(1.0, max(0.0, decades / _DECADES))
+
+
+AXES = (
+    Axis("latency_near", "Latency, near", "s", 100e-6, lower=True),
+    Axis("latency_far", "Latency, far", "s", 100e-6, lower=True),
+    Axis("bandwidth_far", "Bandwidth, far", "B/s", 100e6),
+    Axis("bandwidth_near", "Bandwidth, near", "B/s", 100e6),
+    Axis("message_rate", "Message rate per pair", "1/s", 100e3),
+    Axis("ring", "Random ring per core", "B/s", 10e6),
+    Axis("memory", "Memory per core", "B/s", 100e6),
+    Axis("compute", "DGEMM per core", "flop/s", 1e9),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of an axis, and the case, or the place in a publication, that it is from."""
+
+    value: float
+    source: str
+
+
+Values = Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A published machine with its values by axis."""
+
+    name: str
+    description: str
+    paper: Paper
+    values: Values
+
+
+def standing(run: Run, summaries: Sequence[Summary]) -> Values:
+    """Return the values of a run by axis; what was not measured, or on oversubscribed cores, is missing."""
+    fair = [summary for summary in summaries if not summary.oversubscribed and summary.median > 0]
+    found: dict[str, Value] = {}
+    for near in (True, False):
+        level = "near" if near else "far"
+        points = [each for each in fair if each.benchmark == "pingpong" and _near(run, each) is near]
+        times = [each for each in points if each.metric == "time"]
+        small = [each for each in times if each.bytes is not None and 0 < each.bytes <= _SMALL_BYTES]
+        if small:
+            smallest = min(small, key=lambda each: (each.bytes or 0, each.median))
+            found[f"latency_{level}"] = Value(smallest.median, smallest.case)
+        if large := [each for each in times if each.bytes]:
+            best = max(large, key=bandwidth)
+            found[f"bandwidth_{level}"] = Value(bandwidth(best), best.case)
+    rates = [
+        each
+        for each in fair
+        if each.benchmark == "uniband" and each.metric == "message_rate" and not each.axes
+    ]
+    if rates:
+        fewest = min(each.ranks for each in rates)
+        best = max((each for each in rates if each.ranks == fewest), key=lambda each: each.median)
+        found["message_rate"] = Value(best.median / max(1, best.ranks // 2), best.case)
+    whole = measured_system(run, run.id, fair).whole
+    for axis, quantity in (("ring", "ring_bandwidth"), ("memory", "triad"), ("compute", "dgemm")):
+        if known := whole.quantities.get(quantity):
+            found[axis] = Value(known.value, known.case)
+    return found
+
+
+def _near(run: Run, summary: Summary) -> bool | None:
+    """Return whether the two ranks of a ping-pong share a node; None if the launches do not tell."""
+    distance = summary.axes.get("distance", 1)
+    other = int(distance) if isinstance(distance, int | float) else 1
+    nodes = nodes_of(run, max(summary.ranks, other + 1))
+    return None if nodes is None else nodes.near(0, other)
+
+
+# Published quantities by the axis that they are.
+_MEASURES = {
+    "pingpong.time": "latency",
+    "pingpong.bandwidth": "bandwidth",
+    "b_eff.pingpong_latency": "latency",
+    "b_eff.pingpong_bandwidth": "bandwidth",
+    "ring.random_bandwidth": "ring",
+    "stream.triad": "memory",
+    "dgemm.rate": "compute",
+}
+_FAR = "different nodes"
+
+
+def references(run: Run, values: Values) -> list[Reference]:
+    """Return at most three published machines of like kind that have most of the axes of `values`.
+
+    Of a modelled machine with published results those are the machines of its papers, of all others the
+    machines of the latest publication.
+    """
+    model = run.machine.model
+    names = {one.machine for one in model.published} if model else set()
+    own = [paper for paper in papers() if names & {system.machine for system in paper.systems}]
+    latest = max((paper for paper in papers() if paper.year), key=lambda paper: paper.year or 0)
+    found = [
+        each for paper in own or [latest] for each in _machines(paper) if values.keys() & each.values.keys()
+    ]
+    found.sort(key=lambda each: -len(values.keys() & each.values.keys()))
+    return found[:MOST_REFERENCES]
+
+
+def _machines(paper: Paper) -> list[Reference]:
+    groups: dict[tuple[str, str], dict[str, Value]] = {}
+    for system in paper.systems:
+        values = groups.setdefault((system.machine, system.mode), {})
+        for axis, value in _published(system).items():
+            values.setdefault(axis, value)
+    return [Reference(machine, mode, paper, values) for (machine, mode), values in groups.items()]
+
+
+def _published(system: System) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    for fact in system.facts:
+        axis = _MEASURES.get(fact.measures, "")
+        if axis in ("latency", "bandwidth"):
+            axis += "_far" if system.placement == _FAR else "_near"
+        if axis and fact.relation == "=":
+            found.setdefault(axis, Value(fact.value, fact.location))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How a value compares with references: `level` is "good", "usual" or "poor".
+
+    `factor` is how many times worse than the worst reference, or better than the best, it is; 1 in between.
+    """
+
+    level: str
+    factor: float
+    best: Reference
+    worst: Reference
+
+
+# Within this factor of the references' range a value is usual.
+_USUAL = 1.5
+
+
+def judged(axis: Axis, value: float, beside: Sequence[Reference]) -> Judgement | None:
+    """Return the judgement of a value; None if fewer than two references have the axis."""
+    known = [each for each in beside if axis.id in each.values]
+    if len(known) < 2:
+        return None
+    known.sort(key=lambda each: axis.share(each.values[axis.id].value))
+    worst, best = known[0], known[-1]
+
+    def better(one: float, other: float) -> float:
+        return other / one if axis.lower else one / other
+
+    above = better(value, best.values[axis.id].value)
+    below = better(value, worst.values[axis.id].value)
+    if above >= 1:
+        return Judgement("good", above, best, worst)
+    if below >= 1:
+        return Judgement("good", 1.0, best, worst)
+    return Judgement("usual" if below * _USUAL >= 1 else "poor", 1 / below, best, worst)

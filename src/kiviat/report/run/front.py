@@ -1,0 +1,164 @@
+"""The front of the page: a run's Kiviat diagram on absolute axes, beside published machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.published.standing import (
+    AXES,
+    Axis,
+    Judgement,
+    Reference,
+    Values,
+    judged,
+    references,
+    standing,
+)
+from kiviat.record.run import Run
+from kiviat.record.units import format_value, three_digits
+from kiviat.report.balance.diagram import Shape, Spoke, kiviat
+from kiviat.report.html.figure import RunLabel
+
+_ORIGINS = {"wall": "measured", "simulated": "predicted", "reported": "reported"}
+_MOST_RUNS = 4
+_LEAST_AXES = 3
+# Rings at each power of ten; the ends of the axes are labelled.
+_RINGS = {1 / 3: "", 2 / 3: "", 1.0: ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A word of judgement; `level` is "good", "usual" or "poor"."""
+
+    level: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An axis with the values of the runs and the references, in words; missing ones are empty."""
+
+    title: str
+    values: tuple[str, ...]
+    published: tuple[str, ...]
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """The diagram, its legend, its table, and where the references are from."""
+
+    picture: Markup
+    shapes: list[Shape]
+    lines: list[Line]
+    references: list[Reference]
+    sources: list[str]
+    missing: list[str]
+
+
+def front(
+    runs: Sequence[Run], by_run: Mapping[str, Sequence[Summary]], labels: Sequence[RunLabel]
+) -> Front | None:
+    """Return the front of the page; None if too little was measured for a diagram, or too many runs."""
+    values = [standing(run, by_run[run.id]) for run in runs]
+    known = {axis for each in values for axis in each}
+    if not values or len(runs) > _MOST_RUNS or len(known) < _LEAST_AXES:
+        return None
+    beside = references(runs[0], values[0]) if len(runs) == 1 else []
+    shapes = [
+        _shape(
+            label.label, "predicted" if label.clock == "simulated" else "measured", label.colour, place, own
+        )
+        for place, (label, own) in enumerate(zip(labels, values, strict=True))
+    ]
+    shapes += [
+        _shape(each.name, "published", ("categorical", len(runs) + place), len(runs) + place, each.values)
+        for place, each in enumerate(beside)
+    ]
+    lines = [
+        Line(
+            title=axis.title,
+            values=tuple(_value(axis, own) for own in values),
+            published=tuple(_value(axis, each.values) for each in beside),
+            verdict=verdict(axis, values[0], beside),
+        )
+        for axis in AXES
+        if axis.id in known
+    ]
+    words = " ".join(
+        f"{shape.name}, {shape.origin}: {'; '.join(tip for tip in shape.tips if tip)}." for shape in shapes
+    )
+    return Front(
+        picture=Markup(kiviat([_spoke(axis) for axis in AXES], shapes, words, _RINGS)),
+        shapes=shapes,
+        lines=lines,
+        references=beside,
+        sources=list(dict.fromkeys(each.paper.citation for each in beside)),
+        missing=[axis.title for axis in AXES if axis.id not in known],
+    )
+
+
+def verdict(axis: Axis, own: Values, beside: Sequence[Reference]) -> Verdict | None:
+    """Return the word of judgement on one value of a run; None without two references."""
+    if axis.id not in own:
+        return None
+    found = judged(axis, own[axis.id].value, beside)
+    return None if found is None else Verdict(found.level, _judgement(axis, found))
+
+
+def _judgement(axis: Axis, found: Judgement) -> str:
+    factor = three_digits(found.factor)
+    if found.level == "good":
+        if found.factor > 1.05:
+            return f"good: {factor} times as good as {found.best.name}"
+        return f"good: between {found.worst.name} and {found.best.name}"
+    than = "slower" if axis.lower else "less"
+    if found.level == "usual":
+        return f"usual: {factor} times {than} than {found.worst.name}"
+    return f"poor: {factor} times {than} than {found.worst.name}"
+
+
+# Metrics by the kind of axis that they are; a headline figure has the judgement of its axis.
+_METRICS = {
+    "time": ("latency_near", "latency_far"),
+    "bandwidth": ("bandwidth_near", "bandwidth_far"),
+    "message_rate": ("message_rate",),
+    "random_bandwidth": ("ring",),
+    "triad": ("memory",),
+    "rate": ("compute",),
+}
+
+
+def headline_verdict(run: Run, summaries: Sequence[Summary], headline: Summary) -> Verdict | None:
+    """Return the judgement of a headline figure that is the value of an axis, else None."""
+    own = standing(run, summaries)
+    for axis in AXES:
+        if (
+            axis.id in _METRICS.get(headline.metric, ())
+            and axis.id in own
+            and own[axis.id].source == headline.case
+        ):
+            return verdict(axis, own, references(run, own))
+    return None
+
+
+def _value(axis: Axis, values: Values) -> str:
+    return format_value(values[axis.id].value, axis.unit) if axis.id in values else ""
+
+
+def _spoke(axis: Axis) -> Spoke:
+    first, *rest = axis.title.split(", ")
+    return Spoke(axis.id, (first, *rest), axis.title, format_value(axis.rim, axis.unit))
+
+
+def _shape(name: str, origin: str, colour: tuple[str, int], symbol: int, values: Values) -> Shape:
+    shares = tuple(axis.share(values[axis.id].value) if axis.id in values else None for axis in AXES)
+    tips = tuple(
+        f"{axis.title}: {format_value(values[axis.id].value, axis.unit)}" if axis.id in values else ""
+        for axis in AXES
+    )
+    return Shape(name, origin, colour, symbol, shares, tips)
