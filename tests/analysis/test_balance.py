@@ -63,6 +63,17 @@ def test_each_axis_is_divided_by_its_largest() -> None:
     assert [result.share(1, column) for column in range(8)] == pytest.approx([1, *[0.5] * 7])
 
 
+def test_a_poor_hpl_does_not_make_a_machine_look_better_balanced() -> None:
+    """Less than half of DGEMM in HPL: all ratios are larger, and the page called that the better balance."""
+    poor = system("run-b", scale={"hpl.rate": 0.25})
+    result = balance([system(), poor])
+    assert all(result.share(1, column) == 1 for column in range(8) if AXES[column].over_hpl)
+    assert [AXES[column].id for column in range(8) if result.leads(1, column)] == ["ring_latency"]
+    assert [AXES[column].id for column in range(8) if result.leads(0, column)] == ["hpl", "ring_latency"]
+    assert any("run-b: 20 %" in rule and "do not show balance" in rule for rule in result.rules)
+    assert balance([system()]).flattered == (False,)
+
+
 def test_intervals_are_those_over_launches() -> None:
     """HPL and copy scatter by ± 0.5 % over six launches: a ratio is within the quotients of the ends."""
     result = balance([system()])

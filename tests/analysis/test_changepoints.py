@@ -66,7 +66,7 @@ def test_switches_that_an_eye_sees() -> None:
 
 
 def test_switches_of_known_place() -> None:
-    """Up to three protocols of random parameters, with noise and, in every third curve, one outlying point."""
+    """Up to three switches of random size, with noise; in every third curve one outlying point."""
     hits = wrong = clear = reported = 0
     for seed in range(120):
         rng = np.random.default_rng(seed)

@@ -17,6 +17,7 @@ import numpy as np
 from kiviat.analysis.aggregate.curves import bandwidth, curve, half_bandwidth_size, size_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.statistics.changepoints import Piecewise, Segment, Switch, piecewise
+from kiviat.record.units import format_bytes, three_digits
 
 SMALL_MESSAGE = 8
 
@@ -94,6 +95,34 @@ def fit_loggp(summaries: Sequence[Summary]) -> LogGP | None:
         peak_bytes=size_of(peak),
         half_bandwidth_bytes=half_bandwidth_size(points),
     )
+
+
+def eager_words(fitted: LogGP) -> str:
+    """Return the eager limit with "probably", or "cannot say"."""
+    return "cannot say" if fitted.eager_bytes is None else f"probably {format_bytes(fitted.eager_bytes)}"
+
+
+def fit_warning(fitted: LogGP) -> str:
+    """Return a warning if the lines miss the curve, else nothing."""
+    if not fitted.poor:
+        return ""
+    return (
+        f"The lines are up to {100 * fitted.max_error:.0f} % off the curve (median "
+        f"{100 * fitted.median_error:.1f} %): read times from the curve, not from these parameters."
+    )
+
+
+def switch_where(switch: Switch) -> str:
+    """Return "between 2 KiB and 4 KiB"."""
+    return f"between {format_bytes(switch.below)} and {format_bytes(switch.above)}"
+
+
+def switch_words(switch: Switch) -> str:
+    """Return "messages take 5.17 times as long"."""
+    factor = three_digits(switch.factor)
+    if switch.kind == "jump":
+        return f"messages take {factor} times as long"
+    return f"each byte costs {factor} times as much"
 
 
 def pieces_of(points: Sequence[Summary]) -> Piecewise:

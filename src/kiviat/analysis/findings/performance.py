@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from kiviat.analysis.aggregate.curves import bandwidth, curve, half_bandwidth_size, size_of, time_at
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.finding import Finding, named
-from kiviat.analysis.loggp import eager_limit, fit_loggp, pieces_of
+from kiviat.analysis.loggp import eager_limit, fit_loggp, pieces_of, switch_where, switch_words
 from kiviat.analysis.statistics.changepoints import Switch
 from kiviat.record.run import Cache
 from kiviat.record.units import counted, format_bytes, format_value, three_digits
@@ -78,14 +78,14 @@ def _switches(points: Sequence[Summary], caches: Sequence[Cache]) -> Iterator[Fi
     pieces = pieces_of(points)
     eager = eager_limit(pieces)
     for switch in pieces.switches:
-        where = f"between {format_bytes(switch.below)} and {format_bytes(switch.above)}"
+        where = switch_where(switch)
         below, above = at[switch.below], at[switch.above]
         ends = ((below, switch.below), (above, switch.above))
         times = ", ".join(f"{_time(point.median)} at {format_bytes(size)}" for point, size in ends)
         cache = near_cache(switch, caches)
         if switch.kind == "jump":
             name = "Cache limit" if cache and switch.factor > 1 else "Protocol switch"
-            headline = f"{name} {where}: messages take {_times(switch.factor)} as long"
+            headline = f"{name} {where}: {switch_words(switch)}"
             detail = f"{times}; the line of the smaller sizes does not lead there."
             if switch.below == eager:
                 detail += (

@@ -16,15 +16,17 @@ from kiviat.analysis.hpcc.quantities import QUANTITIES, Quantity, Size, System
 # machine; and with few nodes, most neighbours in a random ring are on the same node.
 SMALL_FLOPS = 1e12
 FEW_NODES = 8
+# A poor HPL makes every ratio over it large: below this share of DGEMM they do not show balance.
+LEAST_EFFICIENCY = 0.5
 
 CHOICES = ("auto", "keep", "drop")
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One axis: a quantity, divided by HPL or not.
+    """One axis: `over` divided by HPL, or as it is. `per_process` quantities count for all processes.
 
-    `per_process` quantities are multiplied by the processes.
+    A large value is `good`, but not of DGEMM over HPL, the inverse of HPL's efficiency.
     """
 
     id: str
@@ -38,6 +40,7 @@ class Axis:
     inverse: bool = False
     together: bool = False  # both parts of the ratio are results of the whole machine
     ring: bool = False
+    good: bool = True
 
 
 AXES = (
@@ -50,6 +53,7 @@ AXES = (
         "1",
         "dgemm",
         per_process=True,
+        good=False,
     ),
     Axis("fft", "FFT / HPL", ("FFT", "/ HPL"), "global FFT / HPL", "1", "fft", together=True),
     Axis("ptrans", "PTRANS / HPL", ("PTRANS", "/ HPL"), "PTRANS / HPL", "B/flop", "ptrans", together=True),
@@ -100,12 +104,22 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """All axes (columns) of all systems (lines). `rules` describe which values were left out, and why."""
+    """All axes (columns) of all systems (lines); `rules` says what was left out by which rule, or not.
+
+    `flattered` systems have an HPL below half of their DGEMM, which makes their ratios over HPL large.
+    """
 
     systems: tuple[System, ...]
     cells: tuple[tuple[Cell, ...], ...]
     largest: tuple[float | None, ...]
     rules: tuple[str, ...]
+    flattered: tuple[bool, ...]
+
+    def leads(self, line: int, column: int) -> bool:
+        """Return whether a system has the largest value of an axis, and that is to its credit."""
+        axis = AXES[column]
+        flattered = axis.over_hpl and self.flattered[line]
+        return axis.good and not flattered and self.share(line, column) == 1
 
     def share(self, line: int, column: int) -> float | None:
         """Return a value divided by the largest of its column, which the diagram draws; None if unknown."""
@@ -140,7 +154,7 @@ def balance(systems: Sequence[System], small: str = "auto", few_nodes: str = "au
         max((line[column].value for line in cells if line[column].value is not None), default=None)  # type: ignore[type-var]
         for column in range(len(AXES))
     )
-    rules = (
+    rules: tuple[str, ...] = (
         _rule(
             *("HPL of not more than 1 Tflop/s", "FFT, PTRANS and RandomAccess over HPL", "--rules small"),
             *(_names(systems, is_small), drop_small, small),
@@ -152,8 +166,10 @@ def balance(systems: Sequence[System], small: str = "auto", few_nodes: str = "au
             "it is that between nodes only where most neighbours are on other nodes",
         ),
     )
-    said = (*rules, *_of_caches(systems), _of_programs(systems))
-    return Balance(tuple(systems), tuple(cells), largest, tuple(words for words in said if words))
+    flattered = tuple(_is_flattered(system.whole) for system in systems)
+    flattery = _flattery([system for system, one in zip(systems, flattered, strict=True) if one])
+    said = (*rules, *_of_caches(systems), _of_programs(systems), flattery if any(flattered) else "")
+    return Balance(tuple(systems), tuple(cells), largest, tuple(words for words in said if words), flattered)
 
 
 def _of_caches(systems: Sequence[System]) -> list[str]:
@@ -227,6 +243,22 @@ def quotient(top: Quantity, bottom: Quantity, factor: float = 1) -> Cell:
         meaning,
         cases=(top.case, bottom.case),
         extrapolated=tuple(part.extrapolated for part in (top, bottom) if part.extrapolated),
+    )
+
+
+def _is_flattered(size: Size) -> bool:
+    share = efficiency(size).value
+    return share is not None and share < LEAST_EFFICIENCY
+
+
+def _flattery(systems: Sequence[System]) -> str:
+    told = ", ".join(
+        f"{system.name}: {100 * (efficiency(system.whole).value or 0):.2g} %" for system in systems
+    )
+    return (
+        f"HPL reaches less than {100 * LEAST_EFFICIENCY:.0f} % of DGEMM ({told}): its low rate makes the "
+        "ratios over it large, so that they do not show balance, and no lead in them counts. Compare "
+        "absolute values, or run HPL on larger matrices."
     )
 
 

@@ -48,10 +48,10 @@ AXES = (
     Axis("latency_far", "Latency, far", "s", 100e-6, lower=True),
     Axis("bandwidth_far", "Bandwidth, far", "B/s", 100e6),
     Axis("bandwidth_near", "Bandwidth, near", "B/s", 100e6),
-    Axis("message_rate", "Message rate per pair", "1/s", 100e3),
-    Axis("ring", "Random ring per core", "B/s", 10e6),
-    Axis("memory", "Memory per core", "B/s", 100e6),
-    Axis("compute", "DGEMM per core", "flop/s", 1e9),
+    Axis("message_rate", "Message rate, per pair", "1/s", 100e3),
+    Axis("ring", "Random ring, per core", "B/s", 10e6),
+    Axis("memory", "Memory, per core", "B/s", 100e6),
+    Axis("compute", "DGEMM, per core", "flop/s", 1e9),
 )
 
 

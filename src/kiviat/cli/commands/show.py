@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from kiviat.analysis.aggregate.summary import Summary, studies, summarise
+from kiviat.analysis.loggp import eager_words, fit_loggp, fit_warning, switch_where, switch_words
 from kiviat.cli.options.files import names_profile, names_trace
 from kiviat.cli.options.request import ShowRequest
 from kiviat.cli.text import profile as show_profile
@@ -17,7 +18,7 @@ from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_table
 from kiviat.cli.text.values import failures, interval, notes, order
 from kiviat.record import InputError, Row
 from kiviat.record.run import Model, Run
-from kiviat.record.units import counted, format_bytes, format_value
+from kiviat.record.units import counted, format_bytes, format_value, three_digits
 from kiviat.store import find_run
 from kiviat.store.read import load
 
@@ -77,8 +78,24 @@ def _print_tables(summaries: Sequence[Summary], percentiles: bool) -> None:
             _print_quantities(its)
         else:
             _print_table(its, percentiles)
+        for line in _model(its) if benchmark == "pingpong" else ():
+            print(dim(line))
         for name, words in dict.fromkeys(note for summary in its for note in summary.notes.items()):
             print(dim(f"{name}: {words}"))
+
+
+def _model(summaries: Sequence[Summary]) -> list[str]:
+    """Return switches, LogGP parameters and a warning of a bad fit; nothing for few sizes."""
+    fitted = fit_loggp(summaries)
+    if fitted is None:
+        return []
+    found = [f"switch {switch_where(switch)}: {switch_words(switch)}" for switch in fitted.switches]
+    gap_per_byte = three_digits(1e12 * fitted.s_per_byte)
+    parameters = (
+        f"LogGP: L + 2o {format_value(fitted.latency_s, 's')}, G {gap_per_byte} ps/B, "
+        f"eager limit {eager_words(fitted)}; lines up to {100 * fitted.max_error:.0f} % off"
+    )
+    return [*found, parameters, *filter(None, [fit_warning(fitted)])]
 
 
 def _print_quantities(summaries: Sequence[Summary]) -> None:

@@ -102,11 +102,13 @@ def _leads(result: Balance) -> str:
     leads: dict[str, list[str]] = {}
     for column, axis in enumerate(AXES):
         for line, system in enumerate(result.systems):
-            if result.share(line, column) == 1:
+            if result.leads(line, column):
                 leads.setdefault(system.name, []).append(axis.title)
                 break
     ordered = sorted(leads.items(), key=lambda entry: -len(entry[1]))
     told = [f"{name} leads on {len(titles)} ({', '.join(titles)})" for name, titles in ordered]
+    if not told:
+        return "No system leads on any axis: each ratio over HPL that is largest is due to a low HPL."
     return f"Of the {len(AXES)} axes {'; '.join(told)}."
 
 
@@ -132,11 +134,11 @@ def _beside(result: Balance) -> str:
     shares = {
         axis.title: share
         for column, axis in enumerate(AXES)
-        if (share := result.share(0, column)) is not None and axis.over_hpl
+        if (share := result.share(0, column)) is not None and axis.over_hpl and axis.good
     }
     if len(result.systems) == 1 or not shares:
         return "All axes are available; compare with a second system to see where this one is unbalanced."
     name, low = result.systems[0].name, min(shares, key=lambda title: shares[title])
-    leads = [title for title, share in shares.items() if share == 1]
+    leads = [axis.title for column, axis in enumerate(AXES) if axis.over_hpl and result.leads(0, column)]
     first = f"{name} has the largest {listed(leads)}" if leads else f"{name} has no largest ratio"
     return f"{first}; it is farthest from the largest in {low}: {100 * shares[low]:.2g} % of it."

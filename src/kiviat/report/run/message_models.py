@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from kiviat.analysis.aggregate.curves import curve, size_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.performance import near_cache
-from kiviat.analysis.loggp import LogGP, fit_loggp
+from kiviat.analysis.loggp import (
+    LogGP,
+    eager_words,
+    fit_loggp,
+    fit_warning,
+    switch_where,
+    switch_words,
+)
 from kiviat.analysis.statistics.changepoints import Switch
 from kiviat.record.run import Cache
 from kiviat.record.units import format_bytes, format_value, three_digits
@@ -104,36 +111,8 @@ def _per_byte(seconds: float) -> str:
     return f"{three_digits(seconds * 1e12)} ps/B"
 
 
-def eager_words(fitted: LogGP) -> str:
-    """Return the eager limit with "probably", or "cannot say"."""
-    return "cannot say" if fitted.eager_bytes is None else f"probably {format_bytes(fitted.eager_bytes)}"
-
-
-def fit_warning(fitted: LogGP) -> str:
-    """Return a warning if the lines miss the curve, else nothing."""
-    if not fitted.poor:
-        return ""
-    return (
-        f"The lines are up to {100 * fitted.max_error:.0f} % off the curve (median "
-        f"{100 * fitted.median_error:.1f} %): read times from the curve, not from these parameters."
-    )
-
-
-def where(switch: Switch) -> str:
-    """Return "between 2 KiB and 4 KiB"."""
-    return f"between {format_bytes(switch.below)} and {format_bytes(switch.above)}"
-
-
-def change_words(switch: Switch) -> str:
-    """Return "messages take 5.17 times as long"."""
-    factor = three_digits(switch.factor)
-    if switch.kind == "jump":
-        return f"messages take {factor} times as long"
-    return f"each byte costs {factor} times as much"
-
-
 def _change(switch: Switch) -> Change:
-    return Change(where(switch), change_words(switch), three_digits(switch.evidence))
+    return Change(switch_where(switch), switch_words(switch), three_digits(switch.evidence))
 
 
 _STEPS = 4  # points of a fitted line between two measured sizes; in the bandwidth it is curved
@@ -158,7 +137,7 @@ def with_model(figure: Figure, fitted: LogGP, caches: Sequence[Cache]) -> Figure
         if piece.last > piece.first
     )
     panels = tuple(replace(panel, lines=(*panel.lines, *lines)) for panel in figure.panels)
-    told = "; ".join(f"{where(switch)} {change_words(switch)}" for switch in fitted.switches)
+    told = "; ".join(f"{switch_where(switch)} {switch_words(switch)}" for switch in fitted.switches)
     words = f"{figure.words}. Switches: {told}" if told else figure.words
     return replace(figure, panels=panels, marks=marks(fitted, caches), words=words)
 

@@ -1,0 +1,68 @@
+"""Where a machine stands beside published ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from kiviat.analysis.aggregate.summary import summarise
+from kiviat.analysis.published.standing import AXES, Value, judged, references, standing
+from tests.report.hpcc import hpcc_rows, hpcc_run
+from tests.report.synthetic import make_rows, make_run, with_launches
+
+AXIS = {axis.id: axis for axis in AXES}
+
+
+def test_shares_are_decades_between_fixed_ends() -> None:
+    latency, memory = AXIS["latency_near"], AXIS["memory"]
+    assert [latency.share(value) for value in (1e-3, 1e-4, 1e-5, 1e-7, 1e-8)] == pytest.approx(
+        [0, 0, 1 / 3, 1, 1]
+    )
+    assert (memory.share(1e9), memory.rim) == (pytest.approx(1 / 3), pytest.approx(1e11))
+
+
+def test_near_and_far_are_told_apart_by_nodes() -> None:
+    run, summaries = make_run(), summarise(make_rows())
+    own = standing(run, summaries)
+    assert {"latency_near", "bandwidth_near"} <= own.keys() and "latency_far" not in own
+    apart = with_launches(
+        {
+            "index": index,
+            "world": 4,
+            "ranks": [{"rank": rank, "host": f"n{rank}", "node": rank, "cpus": [0]} for rank in range(4)],
+        }
+        for index in range(6)
+    )
+    assert {"latency_far", "bandwidth_far"} <= standing(apart, summaries).keys()
+    assert "latency_near" not in standing(apart, summaries)
+
+
+def test_oversubscribed_results_stand_nowhere() -> None:
+    assert standing(make_run(), summarise(make_rows(oversubscribed=True))) == {}
+
+
+def test_kernels_are_per_core() -> None:
+    own = standing(hpcc_run("run-a", 4, 2), summarise(hpcc_rows("run-a", ranks=4)))
+    assert own["compute"].value == pytest.approx(12.5e9)
+    assert own["ring"].value == pytest.approx(0.5e9)
+    assert "message_rate" not in own
+
+
+def test_references_are_machines_of_today() -> None:
+    values = {"latency_near": Value(1e-6, "x"), "memory": Value(3e9, "x")}
+    found = references(make_run(), values)
+    assert len(found) == 3
+    assert {each.paper.name for each in found} == {"hpc-uk-archer-benchmarks"}
+    assert found[0].values["latency_near"].value == pytest.approx(0.28e-6)  # Athena has both
+
+
+@pytest.mark.parametrize(
+    ("seconds", "level", "factor"),
+    [(0.14e-6, "good", 2), (0.3e-6, "good", 1), (0.363e-6, "usual", 1.1), (3.3e-6, "poor", 10)],
+)
+def test_a_word_of_judgement(seconds: float, level: str, factor: float) -> None:
+    latency = AXIS["latency_near"]
+    beside = references(make_run(), {"latency_near": Value(seconds, "x")})
+    found = judged(latency, seconds, [each for each in beside if each.name != "Cirrus"])
+    assert found is not None
+    assert (found.level, found.factor) == (level, pytest.approx(factor, rel=0.01))
+    assert judged(latency, seconds, beside[:1]) is None
