@@ -1,10 +1,14 @@
 """Model parameters from measured curves."""
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 
 from kiviat.analysis.aggregate.curves import curve as pick
 from kiviat.analysis.aggregate.curves import half_bandwidth_size, time_at
-from kiviat.analysis.loggp import fit_loggp
+from kiviat.analysis.loggp import eager_limit, fit_loggp, fit_warning, pieces_of
 from tests.analysis.rows import case, curve
 
 SIZES = [2**k for k in range(23)]
@@ -52,6 +56,30 @@ def test_no_switch_where_launches_differ_as_much(launches: int) -> None:
         points = [case([t * v for v in values], case=f"pingpong/{b}", bytes=b) for b, t in jumping]
         model = fit_loggp(points)
         assert model is not None and len(model.switches) == switches
+
+
+def test_eager_limits_that_were_set() -> None:
+    """Of seven curves measured with a known limit, five show it; none shows a wrong one."""
+    sizes = [0, *SIZES]
+    text = Path(__file__).with_name("pingpong_curves.json").read_text(encoding="utf-8")
+    shown = 0
+    for each in json.loads(text)["curves"]:
+        known = re.search(r"(?:eager limit|THRESH) (\d+) KiB", each["name"])
+        if known:
+            points = curve((size, 1e-6 * time) for size, time in zip(sizes, each["us"], strict=True))
+            found = eager_limit(pieces_of(points))
+            limit = 1024 * int(known[1])
+            assert found is None or limit / 2 <= found <= limit
+            shown += found is not None
+    assert shown >= 5
+
+
+def test_a_fit_that_misses_the_curve_says_so() -> None:
+    model = fit_loggp(curve([(1, 1.0), (2, 2.0), (3, 9.0)]))
+    assert model is not None and model.poor
+    assert "read times from the curve" in fit_warning(model)
+    good = fit_loggp(curve(LINE))
+    assert good is not None and not fit_warning(good)
 
 
 def test_errors_are_those_of_the_whole() -> None:

@@ -139,6 +139,40 @@ def test_simulated_times_are_never_called_measured() -> None:
     assert 'class="value simulated"' in page
 
 
+def test_the_front_page_shows_where_the_machine_stands() -> None:
+    """The diagram, references with their source, a word of judgement, and findings with their curves."""
+    page = render([make_run()], make_rows())
+    text = words(page)
+    assert 'class="balance kiviat"' in page and 'class="sketch"' in page
+    assert "ARCHER2" in text and "github.com/hpc-uk/archer-benchmarks" in text
+    assert "poor: 2.77 times slower than ARCHER2" in text
+    assert "Gaps were not measured: Latency, far" in text
+    assert "1 ranks" not in text and "Cases without a result" not in text
+    kinds = [block.split('"')[0] for block in page.split('<li class="finding ')[1:]]
+    assert kinds.index("warning") > kinds.index("info")
+
+
+def test_switches_are_drawn_on_the_curves() -> None:
+    figures = data(render([make_run()], make_rows()))["figures"]
+    marked = [figure for figure in figures.values() if figure.get("marks")]
+    assert {figure["unit"] for figure in marked} == {"s", "B/s"}
+    for figure in marked:
+        (switch,) = (mark for mark in figure["marks"] if mark["kind"] != "cache")
+        assert 8192 < switch["x"] < 16384
+        assert [line["name"] for line in figure["panels"][0]["lines"]] == ["fitted lines"] * 2
+
+
+def test_a_bad_fit_is_not_shown_silently() -> None:
+    rows = [
+        row("run-a", "time", "s", "lower", time, launch=launch, bytes=size, case=f"pingpong/bytes={size}")
+        for size, time in ((8, 1e-6), (1024, 5e-6), (4096, 2e-6), (65536, 9e-5))
+        for launch in range(6)
+    ]
+    page = render([make_run()], rows)
+    assert "Poor fit." in words(page)
+    assert "% off)" in page
+
+
 def test_each_summary_is_in_the_page_once() -> None:
     rows = [*make_rows(sizes=SIZES), *make_rows("run-b", sizes=SIZES, seed=2)]
     table = data(render([make_run(), make_run("run-b")], rows))["table"]

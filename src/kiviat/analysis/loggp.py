@@ -25,7 +25,7 @@ SMALL_MESSAGE = 8
 POOR_MEDIAN, POOR_MAX = 0.1, 0.25
 
 # Sizes between which an eager limit is plausible.
-_LEAST_EAGER_BYTES, _MOST_EAGER_BYTES = 256, 1 << 20
+_LEAST_EAGER_BYTES, _MOST_EAGER_BYTES = 256, 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,12 @@ def fit_loggp(summaries: Sequence[Summary]) -> LogGP | None:
 
 
 def eager_words(fitted: LogGP) -> str:
-    """Return the eager limit with "probably", or "cannot say"."""
-    return "cannot say" if fitted.eager_bytes is None else f"probably {format_bytes(fitted.eager_bytes)}"
+    """Return "probably 2 KiB or little more", or "cannot say"."""
+    return (
+        "cannot say"
+        if fitted.eager_bytes is None
+        else f"probably {format_bytes(fitted.eager_bytes)} or little more"
+    )
 
 
 def fit_warning(fitted: LogGP) -> str:
@@ -138,17 +142,19 @@ def pieces_of(points: Sequence[Summary]) -> Piecewise:
 
 
 def eager_limit(pieces: Piecewise) -> int | None:
-    """Return the largest size before the first switch that adds at least the time of an empty message.
+    """Return the largest size before the first switch that looks like a rendezvous; None if none does.
 
-    A rendezvous needs a handshake, that is at least one more message; other switches are none.
+    A rendezvous needs a handshake, that is at least one more message, and costs no more per byte: the times
+    step up, and the intercept grows by at least the time of an empty message.
     """
     for switch in pieces.switches:
         before = next(line for line in pieces.segments if line.last == switch.below)
         after = next(line for line in pieces.segments if line.first == switch.above)
-        added = after.time(switch.above) - before.time(switch.above)
         plausible = _LEAST_EAGER_BYTES <= switch.below <= _MOST_EAGER_BYTES
-        if switch.kind == "jump" and plausible and added >= pieces.segments[0].latency_s:
-            return switch.below if after.latency_s > before.latency_s else None
+        up = after.time(switch.above) > before.time(switch.above)
+        added = after.latency_s - before.latency_s
+        if plausible and up and added >= pieces.segments[0].latency_s:
+            return switch.below
     return None
 
 

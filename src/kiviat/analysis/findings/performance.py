@@ -89,8 +89,8 @@ def _switches(points: Sequence[Summary], caches: Sequence[Cache]) -> Iterator[Fi
             detail = f"{times}; the line of the smaller sizes does not lead there."
             if switch.below == eager:
                 detail += (
-                    f" It adds at least a whole message, as a rendezvous does: {format_bytes(eager)} is "
-                    "probably the eager limit. If your messages are a little larger, try a larger limit."
+                    " It adds at least a whole message, as a rendezvous does: the eager limit is probably "
+                    f"{format_bytes(eager)} or little more. If your messages are larger, try another limit."
                 )
         else:
             headline = (

@@ -33,9 +33,9 @@ _PENALTY = 12.5
 # Size up to which the scatter of times is the clock's and the scheduler's.
 _SMALL_BYTES = 64
 
-# Smaller steps of the time, or smaller parts of it due to a change of slope, are not reported.
+# Smaller steps of the time, or smaller changes of its slope in log-log, are not reported.
 _MIN_JUMP = 1.12
-_MIN_BEND = 0.5
+_MIN_BEND = 0.4
 # A jump of this factor that is seen from both sides is a cut, whatever the lines further away cost.
 _SURE_JUMP = 1.28
 # The last sizes leave their line if each time grows faster than its size, by the first factor, and all
@@ -236,7 +236,7 @@ def _change(before: _Fit, after: _Fit, x: Floats, cut: int, noise: float) -> tup
     steps = [_log_ratio(_time(after, size), _time(before, size)) for size in x[cut - 1 : cut + 1]]
     step = min(steps, key=abs) if steps[0] * steps[1] > 0 else 0.0  # lines that cross in between meet
     jump = abs(step) / max(math.log(_MIN_JUMP), noise)
-    bend = abs(after[1] - before[1]) * float(x[cut]) / _time(after, x[cut]) / _MIN_BEND
+    bend = abs(_exponent(after, x[cut]) - _exponent(before, x[cut])) / _MIN_BEND
     if math.hypot(jump, bend) <= 1:
         return None
     if jump > min(1.0, bend):
@@ -299,6 +299,11 @@ def _sustained(x: Floats, y: Floats, cut: int) -> float:
 
 def _time(fit: _Fit, size: float) -> float:
     return fit[0] + fit[1] * float(size)
+
+
+def _exponent(fit: _Fit, size: float) -> float:
+    """Return the slope of a line in log-log: the share of the time that grows with the size."""
+    return fit[1] * float(size) / _time(fit, size)
 
 
 def _log_ratio(a: float, b: float) -> float:

@@ -118,15 +118,16 @@ def _change(switch: Switch) -> Change:
 _STEPS = 4  # points of a fitted line between two measured sizes; in the bandwidth it is curved
 
 
-def with_model(figure: Figure, fitted: LogGP, caches: Sequence[Cache]) -> Figure:
+def with_model(figure: Figure, fitted: LogGP, caches: Sequence[Cache], simulated: bool) -> Figure:
     """Return the chart of the ping-pong's time or bandwidth with fitted lines, switches and caches."""
     of = "fitted lines" + (f" (up to {100 * fitted.max_error:.0f} % off)" if fitted.poor else "")
     lines = tuple(
         Line(
             name=of,
             mode="lines",
-            colour=("categorical", 1, 8),
+            colour=("simulated" if simulated else "categorical", 1, 8),
             symbol=0,
+            dash="dot" if simulated else "solid",
             points=tuple(
                 (size, piece.time(round(size)) if figure.unit == "s" else size / piece.time(round(size)))
                 for size in _sizes(piece.first, piece.last, figure.unit)

@@ -189,7 +189,8 @@ def _with_model(
     if len(runs) > 1 or first.benchmark != "pingpong" or figure.x != "bytes":
         return figure
     fitted = fit_loggp(by_run[runs[0].id]) if first.metric in ("time", "bandwidth") else None
-    return with_model(figure, fitted, runs[0].machine.caches) if fitted else figure
+    simulated = first.clock == "simulated"
+    return with_model(figure, fitted, runs[0].machine.caches, simulated) if fitted else figure
 
 
 def _order(summary: Summary) -> tuple[Any, ...]:
