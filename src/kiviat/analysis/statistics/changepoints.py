@@ -245,8 +245,9 @@ def _change(before: _Fit, after: _Fit, x: Floats, cut: int, noise: float) -> tup
 
 
 def _disjoint(y: Floats, widths: Floats, cut: int) -> bool:
-    """Return whether the times on both sides of a cut are distinguishable, or have no intervals."""
-    return abs(math.log(y[cut] / y[cut - 1])) > min(widths[cut - 1] + widths[cut], 1.0) or not widths.any()
+    """Return whether the intervals of the times on both sides of a cut do not overlap, or do not exist."""
+    low, high = y * (1 - widths), y * (1 + widths)
+    return bool(low[cut] > high[cut - 1] or high[cut] < low[cut - 1]) or not widths.any()
 
 
 def _tail(x: Floats, y: Floats, widths: Floats) -> int:
