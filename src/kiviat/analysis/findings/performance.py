@@ -20,6 +20,8 @@ from kiviat.record.units import counted, format_bytes, format_value, three_digit
 # ignores contention and arithmetic, so a factor of two proves nothing.
 _SLOW_COLLECTIVE = 3.0
 _ODD_RANKS = 1.3
+# Half duplex takes twice as long; more has other causes.
+_SLOW_BOTH_WAYS = 3.0
 
 # Benchmarks whose ranks send and receive simultaneously: messages that each rank sends.
 _BOTH_WAYS = {"pingping": 1, "sendrecv": 1, "exchange": 2}
@@ -127,6 +129,7 @@ def _poor_fit(summaries: Sequence[Summary], points: Sequence[Summary]) -> Iterat
         f"The median error is {100 * fitted.median_error:.1f} %. Read times from the curve: the LogGP "
         "parameters do not describe it.",
         _evidence(worst),
+        "warning",
     )
 
 
@@ -150,6 +153,7 @@ def _both_ways(summaries: Sequence[Summary], pingpong: Sequence[Summary]) -> Ite
             f"{_time(alone[size_of(worst)].median)} for one in the ping-pong. 1 means full duplex, 2 half "
             "duplex.",
             _evidence(worst, alone[size_of(worst)]),
+            "warning" if cost(worst) > _SLOW_BOTH_WAYS else "info",
         )
 
 

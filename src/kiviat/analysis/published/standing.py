@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kiviat.analysis.aggregate.curves import bandwidth
 from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.hpcc.quantities import measured_system
@@ -88,9 +87,9 @@ def standing(run: Run, summaries: Sequence[Summary]) -> Values:
         if small:
             smallest = min(small, key=lambda each: (each.bytes or 0, each.median))
             found[f"latency_{level}"] = Value(smallest.median, smallest.case)
-        if large := [each for each in times if each.bytes]:
-            best = max(large, key=bandwidth)
-            found[f"bandwidth_{level}"] = Value(bandwidth(best), best.case)
+        if rates := [each for each in points if each.metric == "bandwidth"]:
+            best = max(rates, key=lambda each: each.median)
+            found[f"bandwidth_{level}"] = Value(best.median, best.case)
     rates = [
         each
         for each in fair

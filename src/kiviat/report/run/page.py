@@ -130,6 +130,7 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
             ("provenance", "Provenance"),
         ],
         front=shown,
+        main_findings=tables.main_findings(told),
         findings=tables.good_first(told),
         verdicts=_verdicts(runs, by_run, headlines),
         headlines=headlines,

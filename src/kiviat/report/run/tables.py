@@ -100,6 +100,7 @@ class FindingLine:
 
 
 _LINKS, _CASES = 3, 3
+_MAIN, _MAIN_WARNINGS = 6, 2
 _KINDS = {
     "headline": "Speed",
     "half-bandwidth": "Half bandwidth",
@@ -168,6 +169,14 @@ def told(
 def good_first(lines: Sequence[FindingLine]) -> list[FindingLine]:
     """Return findings that are no warnings before those that are, each by importance."""
     return sorted(lines, key=lambda line: line.finding.severity == "warning")
+
+
+def main_findings(lines: Sequence[FindingLine]) -> list[FindingLine]:
+    """Return six findings for the front: at most two warnings, the most important, after all others."""
+    warnings = [line for line in lines if line.finding.severity == "warning"]
+    others = [line for line in lines if line.finding.severity != "warning"]
+    kept = warnings[: max(_MAIN_WARNINGS, _MAIN - len(others))]
+    return [*others[: _MAIN - len(kept)], *kept[:_MAIN]]
 
 
 def _picture(
