@@ -82,7 +82,7 @@ def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
 def test_curves_are_the_rows(open_page: Open) -> None:
     rows = make_rows(sizes=SIZES)
     page = open_page(render([make_run()], rows))
-    band, curve = plotted(page, "pingpong: time against message size")
+    band, curve, *_ = plotted(page, "pingpong: time against message size")
     values: dict[int, list[float]] = {size: [] for size in SIZES}
     for entry in rows:
         if entry.benchmark == "pingpong" and entry.metric == "time":
