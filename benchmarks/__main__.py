@@ -19,6 +19,7 @@ from benchmarks import (
     imb_set,
     latency,
     lj,
+    load,
     memory,
     npb,
     pages,
@@ -57,12 +58,13 @@ ROWS: Mapping[str, Row] = {
         placement,
         report,
         startup,
+        load,
         memory,
     )
 }
 # Parts of rows, which --only selects.
 _PARTS: Mapping[str, Sequence[str]] = {npb.ROW: npb.PROGRAMS, accuracy.ROW: accuracy.BENCHMARKS}
-WITHOUT_MPI = {simulation.ROW, placement.ROW, report.ROW, startup.ROW}
+WITHOUT_MPI = {simulation.ROW, placement.ROW, report.ROW, startup.ROW, load.ROW}
 
 # Load average over a minute above which other processes disturb the measurements.
 _BUSY = 0.5

@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.command import program
 from benchmarks.finding import Finding, Verdict, judged, not_measured
 from benchmarks.setting import Setting
-from kiviat.launch.mpi.build import build, cache_folder
+from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.substrates.cores import available_cores
@@ -23,6 +23,7 @@ from kiviat.launch.substrates.simulated import program_platform, simulator
 from kiviat.machine.modelled import lowering
 from kiviat.machine.modelled.machine import Machine, find_machine
 from kiviat.record import InputError
+from kiviat.record.cache import cache_folder
 
 ROW = "simulation"
 _MACHINE = "ndr-fat-tree"

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from kiviat.launch.mpi import build_cache
-from kiviat.launch.mpi.build import build, cache_folder
+from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.process import processes
 from kiviat.record import InputError
+from kiviat.record.cache import cache_folder
 
 # Without MPI, which the build itself does not look at.
 CMAKE = """\

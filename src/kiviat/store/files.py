@@ -28,8 +28,20 @@ def read_run(path: Path) -> Run:
     return Run.from_json(read_run_json(path))
 
 
+def read_written_run(path: Path) -> Run:
+    """Return the run as `read_run` does, but in the state that run.json gives, even if its writer died."""
+    return Run.from_json(_written_run_json(path))
+
+
 def read_run_json(path: Path) -> dict[str, Any]:
     """Return the content of run.json in the folder `path`, including keys unknown to the schema."""
+    run = _written_run_json(path)
+    if run["state"] == "running" and not has_living_writer(path):
+        run["state"] = "interrupted"
+    return run
+
+
+def _written_run_json(path: Path) -> dict[str, Any]:
     file = path / RUN_FILE
     try:
         run = parse_json(read_text(file))
@@ -49,8 +61,6 @@ def read_run_json(path: Path) -> dict[str, Any]:
         raise InputError(f"{file}: {error}") from None
     if wrong := first_wrong(run, "run"):
         raise InputError(f"{file}: {wrong}; it is damaged or kiviat did not write it")
-    if run["state"] == "running" and not has_living_writer(path):
-        run["state"] = "interrupted"
     return run
 
 

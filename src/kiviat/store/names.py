@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from kiviat.record import InputError
-from kiviat.record.run import Run
-from kiviat.store.files import RUN_FILE, read_run
-
-_T = TypeVar("_T")
+from kiviat.store.files import RUN_FILE, read_written_run
+from kiviat.store.index import Index, RunSummary
+from kiviat.store.lock import has_living_writer
 
 
 def runs_home() -> Path:
@@ -25,35 +23,38 @@ def list_runs(home: Path | None = None) -> list[Path]:
 
     Unreadable ones are reported on stderr and omitted.
     """
-    return [path for path, _ in each_run(lambda run: None, home)]
+    return [path for path, _ in summaries(home)]
 
 
-def each_run(take: Callable[[Run], _T], home: Path | None = None) -> list[tuple[Path, _T]]:
-    """Return the paths of `list_runs` with `take(run)` of each.
-
-    Each run.json is read once and not kept in memory.
-    """
+def summaries(home: Path | None = None) -> list[tuple[Path, RunSummary]]:
+    """Return the paths of `list_runs` with a summary of each run; one whose writer died is interrupted."""
     home = home or runs_home()
     try:
-        folders = sorted(home.iterdir())
+        names = sorted(os.listdir(home))  # noqa: PTH208 (ten thousand names)
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
         raise InputError(f"{home} cannot be read: {error.strerror}") from None
-    found = []
-    for path in folders:
-        if (run := _readable(path)) is not None:
-            found.append((run.created, len(path.name), path.name, path, take(run)))
-    return [(path, taken) for *_, path, taken in sorted(found, key=lambda one: one[:3])]
+    index, found = Index(home), []
+    for name in names:
+        path = home / name
+        if (summary := _readable(path, index)) is not None:
+            found.append((path, summary))
+    index.write()
+    return sorted(found, key=lambda one: (one[1].created, len(one[0].name), one[0].name))
 
 
-def _readable(path: Path) -> Run | None:
-    """Return a run; None for folders without a run, and for unreadable runs, which are reported on stderr."""
+def _readable(path: Path, index: Index) -> RunSummary | None:
+    """Return a run's summary; None for folders without a run, and for unreadable runs, reported on stderr."""
     try:
-        (path / RUN_FILE).lstat()
-        return read_run(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+        summary = index.summary(path.name, path / RUN_FILE, lambda: RunSummary.of(read_written_run(path)))
+        if summary is not None and summary.state == "running" and not has_living_writer(path):
+            return replace(summary, state="interrupted")
+        return summary
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if not (path / RUN_FILE).is_symlink():
+            return None
+        reason = f"{path / RUN_FILE} cannot be read: {error.strerror}"
     except OSError as error:
         reason = f"{path} cannot be read: {error.strerror}"
     except InputError as error:

@@ -1,4 +1,4 @@
-"""SQL over the files of runs. DuckDB reads the files directly; nothing is copied or indexed."""
+"""SQL over the files of runs. DuckDB reads the files themselves, or what is kept of many of them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from kiviat.store.check import first_bad_line, refuse_damaged
 from kiviat.store.columns import columns
 from kiviat.store.duck import interruptible, plain_folder, plain_names
 from kiviat.store.files import RECORDS_FILE, RUN_FILE, read_run
+from kiviat.store.kept import LEFT_OUT, Kept
 from kiviat.store.read import read_json, refuse_wrong, whole_lines
 from kiviat.store.tail import torn_tail
 
@@ -32,6 +33,10 @@ _RUN_COLUMNS = """
 """
 
 
+# Where there are as many runs, complete ones are read from what is kept of them (kiviat.store.kept).
+_MANY = 50
+
+
 @contextmanager
 def connect(runs: Sequence[Path], closed_for: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection with the tables runs, launches, records, metrics, tables and samples of these runs.
@@ -41,22 +46,32 @@ def connect(runs: Sequence[Path], closed_for: str | None = None) -> Iterator[duc
     """
     if not runs:
         raise InputError("there are no runs to query; `kiviat run` makes one")
-    for run in runs:
-        read_run(run)
     with ExitStack() as stack:
         _, spilled = stack.enter_context(plain_folder())
         connection = stack.enter_context(duckdb.connect(config={"temp_directory": spilled}))
-        records = [run / RECORDS_FILE for run in runs]
+        kept = None
+        if closed_for is not None and len(runs) >= _MANY and not _reads(closed_for, *LEFT_OUT):
+            kept = stack.enter_context(Kept(runs[0].parent, runs))
+        fresh = kept.others if kept else runs
+        states = [read_run(run).state for run in fresh]
+        records = [run / RECORDS_FILE for run in fresh]
         readable = [stack.enter_context(whole_lines(file, torn_tail(file))) for file in records]
         there = [(whole, file) for whole, file in zip(readable, records, strict=True) if whole]
         for whole, file in there:
             refuse_damaged(whole, file)
         refuse_wrong(there)
         files = [file for file in readable if file]
-        named = [*(run / RUN_FILE for run in runs), *files]
+        named = [*(run / RUN_FILE for run in fresh), *files]
         names = stack.enter_context(plain_names(named))
-        sources = _sources(names[: len(runs)], names[len(runs) :])
+        sources = _sources(names[: len(fresh)], names[len(fresh) :])
         try:
+            if kept:
+                whole_runs = zip(fresh, states, records, readable, strict=True)
+                kept.keep(
+                    connection,
+                    [run for run, state, file, read in whole_runs if state == "complete" and read == file],
+                )
+                sources = _with_kept(sources, kept, bool(fresh))
             if closed_for is not None:
                 sources = interruptible(connection, lambda: _close(connection, sources, closed_for))
             _define(connection, sources)
@@ -111,13 +126,31 @@ def _sources(runs: Sequence[str], records: Sequence[str]) -> _Sources:
     return _Sources(read_json(columns("run"), *runs, form="unstructured"), without, _records(records))
 
 
+def _with_kept(sources: _Sources, kept: Kept, others: bool) -> _Sources:
+    """Return sources of the runs that are kept and, if there are any, of the `others`."""
+    of_runs, of_records = kept.sources()
+    nothing = ", ".join(
+        f'NULL::{kind} AS "{name}"' for name, kind in columns("record").items() if name in LEFT_OUT
+    )
+    of_records = [f"SELECT *, {nothing} FROM ({select})" for select in of_records]
+    if others:
+        of_runs.append(f"SELECT * FROM {sources.runs}")
+        of_records.append(f"SELECT * FROM {sources.records}")
+    together = " UNION ALL BY NAME "
+    return _Sources(f"({together.join(of_runs)})", f"({together.join(of_records)})", sources.sampled)
+
+
+def _reads(query: str, *words: str) -> bool:
+    return any(word in query.lower() for word in words)
+
+
 def _close(connection: duckdb.DuckDBPyConnection, sources: _Sources, query: str) -> _Sources:
     """Load the data that the query needs into memory, then deny DuckDB access to files.
 
     With access to files a query could also write them, because a table expression may be a COPY.
     """
     kept = {"runs": sources.runs, "records": sources.records}
-    if "samples" in query.lower():
+    if _reads(query, "samples"):
         kept["sampled"] = sources.sampled
     connection.execute("CREATE SCHEMA kept")
     for name, source in kept.items():

@@ -72,15 +72,18 @@ def whole_lines(records: Path, torn: TornTail | None) -> Iterator[Path | None]:
             yield copy
 
 
-def read_json(types: Mapping[str, str], *names: str, form: str = "newline_delimited") -> str:
+def read_json(
+    types: Mapping[str, str], *names: str, form: str = "newline_delimited", named: bool = False
+) -> str:
     """Return an SQL table function that reads files of JSON objects.
 
-    They have one object per line unless `form` is given. `names` must not need quoting.
+    They have one object per line unless `form` is given. `names` must not need quoting; with `named`, a column
+    `filename` holds them.
     """
     files = ", ".join(f"'{name}'" for name in names)
     return (
         f"read_json([{files}], format='{form}', columns={sql_columns(types)}, "
-        f"maximum_object_size={LARGEST_LINE_BYTES})"
+        f"maximum_object_size={LARGEST_LINE_BYTES}{', filename=true' if named else ''})"
     )
 
 

@@ -106,7 +106,7 @@ def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
     low_high = median_intervals(values)
     intervals = [(None, None)] * len(cases) if low_high is None else low_high.tolist()
     medians = np.median(values, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         within = median_of_known((ci_high - ci_low) / 2 / values)
         spread = np.ptp(values, axis=1) / medians
     p90, p99 = median_of_known(p90), median_of_known(p99)

@@ -7,13 +7,12 @@ from typing import Any
 from kiviat.cli.options.request import RunsRequest
 from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.table import print_csv, print_json, print_table
-from kiviat.record.run import Run
-from kiviat.store import each_run, runs_home
+from kiviat.store import RunSummary, runs_home, summaries
 
 
 def execute(request: RunsRequest) -> int:
     """Print the runs in the runs folder, with their state, plan and machine."""
-    found = [{**entry, "path": str(path)} for path, entry in each_run(_entry)]
+    found = [{**_entry(summary), "path": str(path)} for path, summary in summaries()]
     if request.format == "json":
         print_json(found)
     elif request.format == "csv":
@@ -27,13 +26,13 @@ def execute(request: RunsRequest) -> int:
     return 0
 
 
-def _entry(run: Run) -> dict[str, Any]:
+def _entry(run: RunSummary) -> dict[str, Any]:
     return {
         "run": run.id,
         "state": run.state,
-        "plan": run.plan and run.plan.name,
-        "cases": run.plan and run.plan.cases,
-        "launches": len(run.launches),
-        "machine": run.machine.name,
-        "mpi": ", ".join(run.mpis) or None,
+        "plan": run.plan,
+        "cases": run.cases,
+        "launches": run.launches,
+        "machine": run.machine,
+        "mpi": run.mpi,
     }

@@ -9,9 +9,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from kiviat.launch.mpi.build import cache_folder
 from kiviat.launch.process import children
 from kiviat.record import InputError, data_path
+from kiviat.record.cache import cache_folder
 
 
 def compiled(name: str, sources: Sequence[str], arguments: Sequence[str] = ()) -> Path:

@@ -18,6 +18,7 @@ from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process import children
 from kiviat.launch.process.signals import Interrupted
 from kiviat.record import InputError, data_path
+from kiviat.record.cache import cache_folder
 
 PROGRAM = "kiviat-bench"
 # The library with the simulated machine, which SimGrid loads.
@@ -83,12 +84,6 @@ def program_path(
     """Return the path at which `build` leaves the product for this MPI, whether or not it exists."""
     key = _key(toolchain, data_path("native") if source is None else source, product)
     return (cache_folder() if cache is None else cache) / "build" / key / product
-
-
-def cache_folder() -> Path:
-    """Return kiviat's folder in XDG_CACHE_HOME, or in ~/.cache if that is unset or relative."""
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(named) if named.startswith("/") else Path.home() / ".cache") / "kiviat"
 
 
 def is_full(folder: Path) -> bool:

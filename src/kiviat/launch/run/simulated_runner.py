@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from kiviat.launch.mpi import mpiexec
-from kiviat.launch.mpi.build import build, cache_folder
+from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
@@ -37,6 +37,7 @@ from kiviat.machine.modelled.machine import Machine
 from kiviat.plan.case import Case
 from kiviat.plan.plan import Plan
 from kiviat.record import InputError, Record
+from kiviat.record.cache import cache_folder
 from kiviat.record.case_id import case_id
 from kiviat.record.reach import least_world
 from kiviat.record.types import Scalar
