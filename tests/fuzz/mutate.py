@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import re
+from collections.abc import Iterator
+from datetime import date
 from random import Random
 from typing import Any
 
@@ -101,6 +103,105 @@ def _change(rng: Random, holder: Any, key: Any) -> str:
     else:
         holder[key] = [value] if rng.random() < 0.5 else {"value": value}
     return f"{how} {key!r}"
+
+
+# Values of the same kind as what they replace: a schema lets most of them pass, and arithmetic begins.
+_NUMBERS = (0.0, -0.0, 1.0, -1.0, 5e-324, 1e-300, 1e300, 1.7e308, -1e308, 1e-9, 1e9, 0.1 + 0.2)
+_WHOLE = (0, 1, 2, 3, 7, 64, 1000, 2**31 - 1, 2**31, 2**53 + 1, 2**62, 2**63 - 1, -1)
+TEXTS = (
+    *(
+        "",
+        " ",
+        "-",
+        ".",
+        "..",
+        "../../x",
+        "/etc/passwd",
+        "a b",
+        "é",
+        "\u202egnp",
+        "\x1b[2J",
+        "\x00",
+        "\n",
+        "\t",
+    ),
+    *(
+        "<script>x()</script>",
+        "'\"><img src=x onerror=x()>",
+        "{{x}}",
+        "${x}",
+        "`x`",
+        "%s%n",
+        "x" * 5000,
+        "NaN",
+    ),
+    *("null", "1e999", "-1", "=cmd|' /C calc'!A0", "\\", "a,b", 'a"b', "n0", "node", "2026-13-45T99:99:99Z"),
+)
+
+
+def change_alike(rng: Random, trees: list[Any], times: int = 1) -> tuple[list[Any], str]:
+    """Copies of the trees with other values of the same kind: in one place, or in that place of all trees."""
+    mutants = copy.deepcopy(trees)
+    told = []
+    for _ in range(times):
+        everywhere = [(at, path) for at, tree in enumerate(mutants) for path in _leaves(tree)]
+        if not everywhere:
+            break
+        names = sorted({_name(path) for _, path in everywhere})
+        name = rng.choice(names)
+        alike = [one for one in everywhere if _name(one[1]) == name]
+        chosen = alike if rng.random() < 0.5 else [rng.choice(alike)]
+        new: Any = ...
+        for at, path in chosen:
+            holder = mutants[at]
+            for key in path[:-1]:
+                holder = holder[key]
+            if new is ... or rng.random() < 0.1:
+                new = _alike(
+                    rng, holder[path[-1]], [_at(mutants[where], other) for where, other in alike[:50]]
+                )
+            holder[path[-1]] = copy.deepcopy(new)
+        told.append(f"{name} ({len(chosen)}×) → {str(new)[:30]!a}")
+    return mutants, "; ".join(told)
+
+
+def _alike(rng: Random, value: Any, others: list[Any]) -> Any:
+    how = rng.random()
+    if how < 0.1:
+        return None
+    if how < 0.25:
+        return rng.choice(others)
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int) and how < 0.8:
+        return rng.choice((*_WHOLE, value + 1, value - 1, 2 * value))
+    if isinstance(value, int | float):
+        return rng.choice((*_NUMBERS, -value, value * 1e6, value * 1e-6))
+    if isinstance(value, str):
+        return rng.choice((*TEXTS, value * 2, value[: len(value) // 2], value.upper()))
+    if isinstance(value, list):
+        return rng.choice(([], value[:1], value + value, value[::-1]))
+    if isinstance(value, dict):
+        return rng.choice(({}, {**value, rng.choice(TEXTS): 1}, dict(list(value.items())[:1])))
+    return rng.choice((0, 1.0, "", [], {}))
+
+
+def _leaves(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths of all values, of containers too."""
+    if path:
+        yield path
+    for key in list(tree) if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ():
+        yield from _leaves(tree[key], (*path, key))
+
+
+def _name(path: tuple[Any, ...]) -> str:
+    return ".".join(str(key) if isinstance(key, str) else "[]" for key in path)
+
+
+def _at(tree: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        tree = tree[key]
+    return tree
 
 
 def to_json(tree: Any) -> str:
@@ -229,4 +330,4 @@ def _toml(value: Any) -> str:
         return '"null"'
     if isinstance(value, float):
         return repr(value)
-    return json.dumps(value)
+    return value.isoformat() if isinstance(value, date) else json.dumps(value)

@@ -241,6 +241,11 @@ def test_placement_is_told_with_what_was_observed_instead() -> None:
     assert "Ranks were not at their requested places in 6 of 6 launches" in text
 
 
+def test_what_is_not_finite_is_null() -> None:
+    """Where a median was 0, rates were infinite, and `kiviat report` ended with "unexpected ValueError"."""
+    assert embedded({"a": [float("inf"), float("nan"), 1.5]}) == '{"a":[null,null,1.5]}'
+
+
 def test_data_cannot_end_its_script() -> None:
     text = embedded({"</script><!--": "\u2028&<script>"})
     assert not set("<>&\u2028\u2029") & set(text)

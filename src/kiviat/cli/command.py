@@ -12,6 +12,7 @@ import errno
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -75,7 +76,10 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _executed(request: Request) -> int:
     command = import_module(f"kiviat.cli.{request.module}")
-    status: int = command.execute(request)
+    with warnings.catch_warnings():
+        # Of libraries about absurd values: what comes of these is infinite or NaN, and shown as unavailable.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        status: int = command.execute(request)
     sys.stdout.flush()
     return status
 

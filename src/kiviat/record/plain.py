@@ -1,8 +1,13 @@
-"""Makes names safe for file names and job scripts."""
+"""Makes names safe for file names and job scripts, and values for JSON."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from datetime import date, time
+from decimal import Decimal
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -10,3 +15,18 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 def plain_name(text: str) -> str:
     """Return `text` with each run of characters other than ASCII letters, digits and "_.-" as one "-"."""
     return _NO_NAME.sub("-", text)
+
+
+def json_value(value: object) -> object:
+    """Return the value in terms of JSON; infinities and NaN become null."""
+    if isinstance(value, float | Decimal):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: json_value(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(each) for each in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return json_value(asdict(value))
+    if isinstance(value, date | time):  # a datetime is a date
+        return value.isoformat()
+    return value if value is None or isinstance(value, str | int) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
@@ -61,5 +62,6 @@ def half_bandwidth_size(points: Sequence[Summary]) -> float | None:
     for left, right in pairwise(sized):
         if bandwidth(left) < half <= bandwidth(right):
             s_per_byte = (right.median - left.median) / (size_of(right) - size_of(left))
-            return half * (left.median - s_per_byte * size_of(left)) / (1 - half * s_per_byte)
+            size = half * (left.median - s_per_byte * size_of(left)) / (1 - half * s_per_byte)
+            return size if math.isfinite(size) else None
     return None

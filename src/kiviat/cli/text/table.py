@@ -8,12 +8,10 @@ import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, is_dataclass
-from datetime import date, time
-from decimal import Decimal
 from typing import Any
 
 from kiviat.cli.visible import unfiltered, visible_cell
+from kiviat.record.plain import json_value
 
 _BOLD, _DIM, _PLAIN = "\033[1m", "\033[2m", "\033[0m"
 
@@ -52,7 +50,7 @@ def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
 
 def print_json(value: object) -> None:
     """Print JSON; infinities and NaN become null."""
-    print(json.dumps(_plain(value), indent=1, ensure_ascii=False, allow_nan=False))
+    print(json.dumps(json_value(value), indent=1, ensure_ascii=False, allow_nan=False))
 
 
 def bold(text: str) -> str:
@@ -70,22 +68,7 @@ def _coloured() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _plain(value: object) -> object:
-    """Return the value as JSON types."""
-    if isinstance(value, float | Decimal):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
-    if isinstance(value, date | time):  # a datetime is a date, too
-        return value.isoformat()
-    return value if value is None or isinstance(value, str | int) else str(value)
-
-
 def _cell(value: object) -> object:
     if isinstance(value, list | tuple | dict):
-        return json.dumps(_plain(value))
+        return json.dumps(json_value(value))
     return None if isinstance(value, float) and not math.isfinite(value) else value

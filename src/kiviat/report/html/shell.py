@@ -19,6 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
+from kiviat.record.plain import json_value
 from kiviat.record.units import format_value
 from kiviat.report.html.figure import Figure, HeatMap
 
@@ -52,11 +53,18 @@ def page(
 
 
 def embedded(data: object) -> str:
-    """Return JSON that cannot close its script element."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    """Return JSON that cannot close its script element; infinities and NaN are null."""
+    try:
+        text = _json(data)
+    except ValueError:
+        text = _json(json_value(data))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def figure_data(figure: Figure | HeatMap) -> dict[str, Any]:

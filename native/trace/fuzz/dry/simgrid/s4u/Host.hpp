@@ -1,0 +1,10 @@
+// A host of one flop/s, for the fuzzer of the replayer's reader.
+#pragma once
+
+namespace simgrid::s4u {
+
+struct Host {
+  double get_speed() const { return 1; }
+};
+
+}  // namespace simgrid::s4u

@@ -1,0 +1,41 @@
+"""Many inputs of one format, at places that a seed decides."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from random import Random
+
+from tests.fuzz.formats import FORMATS, Input
+from tests.fuzz.found import execute
+
+
+@dataclass
+class Tally:
+    """`ends` counts how often each reader ran; `findings` has what went wrong."""
+
+    executions: int = 0
+    seconds: float = 0.0
+    findings: list[tuple[Input, str]] = field(default_factory=list)
+
+
+def campaign(
+    name: str,
+    seed: int,
+    executions: int | None = None,
+    seconds: float | None = None,
+    folder: Path | None = None,
+) -> Tally:
+    """Execute so many inputs of a format, or for so long. Input number i depends on the seed and i only."""
+    form, tally, began = FORMATS[name], Tally(), time.monotonic()
+    for number in count():
+        tally.seconds = time.monotonic() - began
+        if number == executions or (seconds is not None and tally.seconds >= seconds):
+            return tally
+        one = form.input(Random(f"{name} {seed} {number}"))
+        tally.executions += 1
+        if why := execute(form, one, folder):
+            tally.findings.append((one, f"input {number}: {one.reader}: {one.told}: {why}"))
+    raise AssertionError
