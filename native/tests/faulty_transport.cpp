@@ -7,6 +7,8 @@
 //              drop      replaces received data by the previous content of the memory, although the call returns; a
 //                        barrier returns without waiting
 //              truncate  replaces the second half of received data in this way
+//              duplicate replaces received data by those of the message of the same length before
+//              delay     delays the first twenty messages of a case by half a millisecond each
 // KIVIAT_FAULT_RANK=r    damages only what rank r of the world receives
 // KIVIAT_FAULT_ONLY=n    damages only the n-th message that a rank receives in a case
 //
@@ -19,6 +21,7 @@
 // one-sided operations on windows of such communicators is damaged on its way into the target's memory or, when the
 // epoch or flush ends, in the origin's memory.
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -30,11 +33,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
 
-enum class Mode { none, corrupt, drop, truncate };
+enum class Mode { none, corrupt, drop, truncate, duplicate, delay };
 
 Mode mode() {
   static const Mode chosen = [] {
@@ -43,6 +47,8 @@ Mode mode() {
     if (name == "corrupt") return Mode::corrupt;
     if (name == "drop") return Mode::drop;
     if (name == "truncate") return Mode::truncate;
+    if (name == "duplicate") return Mode::duplicate;
+    if (name == "delay") return Mode::delay;
     return Mode::none;
   }();
   return chosen;
@@ -98,6 +104,27 @@ struct Part {
 using Parts = std::vector<Part>;
 
 std::atomic<long> received_in_case = 0;
+struct Latest {
+  std::vector<std::byte> newest, older;
+};
+std::map<std::size_t, Latest> latest;  // messages, by their length
+std::mutex latest_lock;                // a rank may have several threads
+
+// Exchanges a message for the one before of the same length that was another, maybe of an earlier case; the first one
+// for zeros.
+void repeat(std::byte* at, std::size_t bytes) {
+  const std::lock_guard guard(latest_lock);
+  Latest& known = latest[bytes];
+  std::vector<std::byte> now(at, at + bytes);
+  if (now != known.newest) known.older = std::exchange(known.newest, std::move(now));
+  known.older.resize(bytes);
+  std::memcpy(at, known.older.data(), bytes);
+}
+
+// The first messages of a case are late: thousands of them would take minutes.
+void wait_a_little() {
+  if (received_in_case <= 20) usleep(500);
+}
 
 bool is_damaged() {
   static const char* const only = std::getenv("KIVIAT_FAULT_ONLY");
@@ -117,6 +144,11 @@ class Received {
     for (auto& [part, before] : parts_) {
       const std::size_t came = std::min(part.bytes, most);
       if (came == 0) continue;
+      if (mode() == Mode::delay) return wait_a_little();
+      if (mode() == Mode::duplicate) {
+        repeat(part.at, came);
+        continue;
+      }
       if (mode() == Mode::corrupt) {
         part.at[part.floats ? came / 2 : std::min(came / 2 | 7, came - 1)] ^= std::byte{1};
         return;
@@ -217,9 +249,13 @@ int into(MPI_Win window, int target, const void* from, std::size_t bytes, std::s
   if (found == windows.end() || !on_rank(found->second.ranks_of_world[target]) || bytes == 0) return send(from, bytes);
   if (mode() == Mode::drop) return MPI_SUCCESS;
   if (mode() == Mode::truncate) return send(from, bytes / 2 / element * element);
+  if (mode() == Mode::delay) return wait_a_little(), send(from, bytes);
   const auto* first = static_cast<const std::byte*>(from);
   std::vector<std::byte>& copy = found->second.instead.emplace_back(first, first + bytes);
-  copy[flipped] ^= std::byte{1};
+  if (mode() == Mode::duplicate)
+    repeat(copy.data(), bytes);
+  else
+    copy[flipped] ^= std::byte{1};
   return send(copy.data(), bytes);
 }
 
