@@ -42,7 +42,7 @@ def cases_of(description: Mapping[str, Any]) -> list[str]:
     if "root" in axes:
         variants.append(f"{last} root=1")
     # Payload depends on the seed: a message of the case before is not what is expected.
-    return [f"{name}/{index} {name} {common} seed={index + 1} {words}" for index, words in enumerate(variants)]
+    return [f"{name}/{at} {name} {common} seed={at + 1} {words}" for at, words in enumerate(variants)]
 
 
 def ranks_of(native: Native) -> dict[str, int]:

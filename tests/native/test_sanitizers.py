@@ -128,7 +128,15 @@ def test_what_programs_preload(
     """The recorder and the profiler, under all kinds of calls."""
     build(openmpi, product=product)
     wrapper = openmpi.mpicxx.with_name(openmpi.mpicxx.name.replace("mpicxx", "mpicc"))
-    compile_ = [wrapper, "-w", "-g", "-fsanitize=address,undefined", PROGRAMS / "calls.c", "-o", "calls"]
+    compile_: list[str | Path] = [
+        wrapper,
+        "-w",
+        "-g",
+        "-fsanitize=address,undefined",
+        PROGRAMS / "calls.c",
+        "-o",
+        "calls",
+    ]
     subprocess.run(compile_, check=True, cwd=tmp_path)
     kinds = ("ring", "requests", "collectives", "communicators", "anybody", "others")
     launch = (openmpi.mpiexec, "--oversubscribe", "-n", "4", "./calls", *kinds)
@@ -175,10 +183,11 @@ def test_the_reader_of_streams(tmp_path: Path) -> None:
     """The replayer's reader alone, over an MPI that does nothing, on many more damaged streams."""
     folder = builds.CHECKOUT / "build" / "fuzz-reader"
     source = builds.CHECKOUT / "native" / "trace" / "fuzz"
-    for command in (
+    commands: tuple[list[str | Path], ...] = (
         ["cmake", "-G", "Ninja", "-S", source, "-B", folder, "-DCMAKE_CXX_COMPILER=g++"],
         ["cmake", "--build", folder],
-    ):
+    )
+    for command in commands:
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout[-4000:]
     unpack(read_trace(SEEDS / "calls.trace"), tmp_path / "intact")
