@@ -15,6 +15,7 @@ from benchmarks.command import program
 from benchmarks.finding import Finding, judged
 from benchmarks.setting import Setting
 from benchmarks.synthetic import write_run
+from kiviat.store.checksum import seal
 
 ROW = "load"
 RUNS, QUERIED, RECORDS = 10_000, 2_000, 1_000_000
@@ -30,8 +31,8 @@ def measure(setting: Setting) -> Iterator[Finding]:
 
 
 def _of_many(setting: Setting, folder: Path, runs: int, queried: int) -> Iterator[Finding]:
-    for name, count in (("runs", runs), ("queried", queried)):
-        _write_runs(folder / name, count)
+    _write_runs(folder / "runs", runs, 10)
+    _write_runs(folder / "queried", queried, 100)
     time.sleep(_SETTLED_S)
     for home, count, words, most_s in (
         ("runs", runs, ["runs"], 2),
@@ -91,19 +92,18 @@ def _took(words: list[str], folder: Path, home: str) -> tuple[float, float]:
     return took, usage.ru_maxrss * 1024
 
 
-def _write_runs(home: Path, count: int) -> None:
-    """Runs of a hundred records each, whose names say when they began."""
-    pattern = home.with_name("pattern")
-    if not pattern.exists():
-        write_run(pattern, 100)
+def _write_runs(home: Path, count: int, records: int) -> None:
+    """Runs of so many records each, whose names say when they began."""
+    pattern = home.with_name(f"pattern-{home.name}")
+    write_run(pattern, records)
     run = json.loads((pattern / "run.json").read_text())
     for launch in run["launches"]:
         launch["ranks"] = launch["ranks"][:4]
-    records = (pattern / "records.jsonl").read_bytes()
+    lines = [json.loads(line) for line in (pattern / "records.jsonl").read_bytes().splitlines()]
     home.mkdir()
     for number in range(count):
         name = f"20260101-{number:06}"
         path = home / name
         path.mkdir()
         (path / "run.json").write_text(json.dumps(run | {"id": name}))
-        (path / "records.jsonl").write_bytes(records)
+        (path / "records.jsonl").write_bytes(b"".join(seal(line | {"run": name}) for line in lines))

@@ -56,7 +56,6 @@ def test_a_kept_finding_ends_well(finding: Path) -> None:
 
 def test_the_harness_notices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What no reader may do: hang, fill memory, start a program, write elsewhere, refuse in two lines."""
-    monkeypatch.setattr(harness, "LIMIT_S", 2.0)
 
     def memory() -> None:
         bytearray(700 << 20)
@@ -72,6 +71,7 @@ def test_the_harness_notices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         (lambda: Path(__file__).rename("/var/tmp/x"), "os.rename"),
         (two_lines, "InputError"),
     ):
+        monkeypatch.setattr(harness, "LIMIT_S", 0.5 if why == "Hang" else 60.0)
         assert why in (wrong(_calling(read), tmp_path) or "")
     assert "refused with" in (wrong(function(_calling(two_lines)), tmp_path) or "")
 

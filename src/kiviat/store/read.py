@@ -77,8 +77,8 @@ def read_json(
 ) -> str:
     """Return an SQL table function that reads files of JSON objects.
 
-    They have one object per line unless `form` is given. `names` must not need quoting; with `named`, a column
-    `filename` holds them.
+    They have one object per line unless `form` is given. `names` must not need quoting; with `named`, they
+    are the column `filename`.
     """
     files = ", ".join(f"'{name}'" for name in names)
     return (
