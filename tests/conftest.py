@@ -36,14 +36,26 @@ def pytest_runtest_makereport(
 # Their tests measure no time: they may run side by side, and beside compilers.
 # Simulated machines have their own clocks.
 UNTIMED = (
-    *("analysis", "cli", "ingest", "machine", "model", "placement", "plan", "record", "report", "store"),
+    *(
+        "analysis",
+        "api",
+        "cli",
+        "ingest",
+        "machine",
+        "model",
+        "placement",
+        "plan",
+        "record",
+        "report",
+        "store",
+    ),
     *("setup", "fuzz", "schedulers", "simulated", "trace", "profiler"),
 )
 MPIS = {"openmpi", "mpich", "toolchain", "wheel"}
 COMPILING = ("test_headers.py", "test_plain_cmake.py")  # to these an MPI is one more compiler
 # These start MPI and look at what comes out, not at how long it took: they may run side by side.
 WAITING = (
-    *("cli/", "launch/", "schedulers/", "setup/", "slurm/", "faults/"),
+    *("api/", "cli/", "launch/", "schedulers/", "setup/", "slurm/", "faults/"),
     *("trace/test_refused.py", "trace/test_mutants.py", "profiler/test_endings.py"),
     *(f"native/test_{name}.py" for name in ("dense", "faults", "gears", "hpccg", "lj", "npb")),
 )
@@ -152,7 +164,7 @@ def own_folders() -> Iterator[None]:
     patch = pytest.MonkeyPatch()
     for name, folder in builds.FOLDERS.items():
         patch.setenv(name, folder)
-    for name in ("MPICXX", "KIVIAT_LAMMPS", "NO_COLOR"):
+    for name in ("MPICXX", "KIVIAT_LAMMPS", "KIVIAT_SITE", "NO_COLOR"):
         patch.delenv(name, raising=False)
     yield
     patch.undo()

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from kiviat.record import Row
 from kiviat.record.run import Run
 from kiviat.record.units import format_value
-from kiviat.report import render
+from kiviat.report.run.page import render
 
 from .conftest import VIEWS, Open, photograph
 from .synthetic import failed, make_rows, make_run, make_run_json, row

@@ -10,7 +10,7 @@ from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.aggregate.tables import grids
 from kiviat.record import Row, Table, TableRow
 from kiviat.record.traits import earlier_traits
-from kiviat.report import render
+from kiviat.report.run.page import render
 from kiviat.report.study.programs import programs
 
 from .conftest import Open

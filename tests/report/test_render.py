@@ -14,11 +14,11 @@ from kiviat.analysis.aggregate.summary import summarise
 from kiviat.record import schema
 from kiviat.record.run import Run
 from kiviat.record.traits import earlier_traits
-from kiviat.report import render
 from kiviat.report.facts.runs import labels
 from kiviat.report.html.panels import MAX_TRACES
 from kiviat.report.html.shell import embedded
 from kiviat.report.run.figures import figures
+from kiviat.report.run.page import render
 
 from .synthetic import failed, make_rows, make_run, make_run_json, many_rows, row
 

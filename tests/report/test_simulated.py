@@ -10,7 +10,7 @@ from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.findings.all import findings
 from kiviat.record import Row, schema
 from kiviat.record.run import Run
-from kiviat.report import render
+from kiviat.report.run.page import render
 from kiviat.report.study.effective_bandwidth import Cell, Line, beside
 
 from .conftest import VIEWS, Open, photograph

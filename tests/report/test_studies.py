@@ -19,7 +19,7 @@ from kiviat.analysis.aggregate.tables import grids
 from kiviat.record import Row, Table, TableRow
 from kiviat.record.published import papers
 from kiviat.record.units import format_value
-from kiviat.report import render
+from kiviat.report.run.page import render
 
 from .conftest import Open, photograph
 from .studies import B_EFF_SIZES, NODES, RANKS, SIZES, study_rows, study_run, study_tables, table_row

@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from typing import Any
 
-from kiviat.analysis.aggregate.summary import Summary, summarise
-from kiviat.analysis.compare import THRESHOLD, Change, Comparison, compare
+from kiviat.analysis.compare import THRESHOLD, Change
+from kiviat.api.compare import ComparisonResult, compare
+from kiviat.api.runs import Runs, read_one
 from kiviat.cli.options.request import CompareRequest
 from kiviat.cli.text.table import bold, print_csv, print_json, print_table
-from kiviat.cli.text.values import order
-from kiviat.record import InputError
+from kiviat.cli.text.values import order, print_warnings
 from kiviat.record.units import counted, format_value
-from kiviat.store import find_run
-from kiviat.store.read import load
 
 
 def execute(request: CompareRequest) -> int:
     """Print the comparison. Return 0 if nothing is worse, 1 if something is, 2 without any verdict."""
     threshold = THRESHOLD if request.threshold is None else request.threshold / 100
-    result = compare(_summaries(request.a), _summaries(request.b), metric=request.metric, threshold=threshold)
+    runs = [read_one(name) for name in (request.a, request.b)]
+    print_warnings(Runs(runs))
+    result = compare(*runs, metric=request.metric, threshold=threshold)
     if request.format == "csv":
-        print_csv(_flat(result))
+        print_csv(result.rows())
     elif request.format == "json":
-        print_json({"a": result.a, "b": result.b, "verdict": result.verdict, "cases": _flat(result)})
+        details = result.details
+        print_json({"a": details.a, "b": details.b, "verdict": result.verdict, "cases": result.rows()})
     else:
         _print(result)
-    return result.exit_code
+    return result.details.exit_code
 
 
-def _summaries(name: str) -> list[Summary]:
-    run, rows, warnings = load(find_run(name))
-    for warning in warnings:
-        print(f"kiviat: {warning}", file=sys.stderr)
-    summaries = summarise(rows)
-    if not summaries:
-        raise InputError(f"run {run.id} has no results to compare; see `kiviat show {run.id}`")
-    return summaries
-
-
-def _print(result: Comparison) -> None:
+def _print(compared: ComparisonResult) -> None:
+    result = compared.details
     print(
         f"{bold(result.b)} judged by {bold(result.a)}; ratios are B/A, "
         f"changes within ± {result.threshold:.0%} do not matter\n"
@@ -62,7 +52,7 @@ def _print(result: Comparison) -> None:
     for name, only in (("A", result.only_a), ("B", result.only_b)):
         if only:
             print(f"\nonly in {name}: {_some(only)}")
-    print(f"\n{bold(_conclusion(result))}")
+    print(f"\n{bold(compared.conclusion)}")
 
 
 def _cells(change: Change) -> list[str]:
@@ -76,27 +66,3 @@ def _cells(change: Change) -> list[str]:
 def _some(cases: Sequence[str], most: int = 3) -> str:
     more = f" and {len(cases) - most} more" if len(cases) > most else ""
     return ", ".join(cases[:most]) + more
-
-
-def _conclusion(result: Comparison) -> str:
-    if result.verdict == "no verdict":
-        return "no verdict: " + (result.cases[0].change.note or "no case had what one needs")
-    return {
-        "worse": "worse: what is marked worse above is no accident of many comparisons",
-        "better": "better, and nothing is worse",
-        "no difference": "no difference that is more than an accident of many comparisons",
-    }[result.verdict]
-
-
-def _flat(result: Comparison) -> list[dict[str, Any]]:
-    return [
-        {
-            "case": entry.case,
-            "metric": entry.a.metric,
-            "unit": entry.a.unit,
-            "a": entry.a.median,
-            "b": entry.b.median,
-            **{name: getattr(entry.change, name) for name in Change.__slots__},
-        }
-        for entry in result.cases
-    ]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import asdict, fields
 from io import TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
-from kiviat.analysis.aggregate.summary import Summary, summarise
+from kiviat.analysis.aggregate.summary import summarise
+from kiviat.api.runs import opened
 from kiviat.cli.options.request import ExportRequest
 from kiviat.cli.text.openmetrics import openmetrics
 from kiviat.record import InputError, is_replaced, refusing, replacing
 from kiviat.store import find_run
-from kiviat.store.query import add_table, connect, export
+from kiviat.store.query import export
 from kiviat.store.read import load
 
 _SUFFIXES = {
@@ -64,20 +64,5 @@ def _write(run: Path, target: BinaryIO, form: Any, what: str) -> None:
         about, rows, _ = load(run)
         target.write(openmetrics(about, summarise(rows)).encode("utf-8", "backslashreplace"))
         return
-    with connect([run]) as connection:
-        if what == "summaries":
-            _, rows, _ = load(run)
-            add_table(connection, "summaries", _TYPES, (asdict(summary) for summary in summarise(rows)))
+    with opened([run], summaries=what == "summaries") as connection:
         export(connection, f"SELECT * FROM {what}", target, form)
-
-
-_KINDS = {
-    "str": "VARCHAR",
-    "int": "BIGINT",
-    "float": "DOUBLE",
-    "bool": "BOOLEAN",
-    "tuple[float, ...]": "DOUBLE[]",
-}
-_TYPES = {
-    field.name: _KINDS.get(str(field.type).removesuffix(" | None"), "JSON") for field in fields(Summary)
-}

@@ -244,7 +244,8 @@ def _run(planned: _Planned, directory: RunDirectory) -> RunResult:
     def keep(record: Record) -> None:
         directory.append(_with_axes(record, axes[record.case]))
 
-    with Progress(plan, planned.expected.likely_s, planned.request.verbosity) as progress:
+    shown = "normal" if planned.request.progress else planned.request.verbosity
+    with Progress(plan, planned.expected.likely_s, shown) as progress:
 
         def note(launch: dict[str, Any]) -> None:
             directory.set_launch(launch)

@@ -326,6 +326,7 @@ def _run(command: argparse.ArgumentParser) -> None:
         default="normal",
         help="also print the command of each launch, and each case as it ends",
     )
+    results.add_argument("--progress", action="store_true", help="with --quiet: print progress nevertheless")
 
 
 def _cc(command: argparse.ArgumentParser) -> None:

@@ -81,6 +81,7 @@ class RunRequest(Request):
     resume: str | None = None
     dry_run: bool = False
     verbosity: Verbosity = "normal"
+    progress: bool = False
     arrangement: str | None = None
 
 

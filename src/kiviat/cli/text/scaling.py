@@ -1,8 +1,8 @@
-"""Scaling as tables in the terminal, JSON and CSV."""
+"""Scaling in words: tables for the terminal, and JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -187,38 +187,3 @@ def _fit(fit: Fit) -> dict[str, Any]:
         "parameters": [asdict(one) for one in fit.parameters],
         **{name: getattr(fit, name) for name in ("off", "worst", "held_out", "contradicted", "aicc")},
     }
-
-
-def flat(reading: Reading) -> Iterator[dict[str, Any]]:
-    """Yield the points of a study's curves, one CSV row each."""
-    study = reading.study
-    for curve in study.curves:
-        for point in curve.points:
-            yield {
-                **{
-                    name: getattr(study, name)
-                    for name in ("benchmark", "setting", "bytes", "kind", "metric", "unit")
-                },
-                "machine": curve.label,
-                "clock": curve.clock,
-                **{
-                    name: getattr(point, name)
-                    for name in ("run", "case", "ranks", "nodes", "sockets", "value")
-                },
-                **{
-                    name: getattr(point, name)
-                    for name in ("least", "most", "low", "high", "launches", "samples")
-                },
-                "oversubscribed": point.oversubscribed,
-                **_ratio("speedup", point),
-                **_ratio("efficiency", point),
-                **_ratio("serial", point),
-                "bounds": point.meaning,
-                **{name: getattr(point.power, name) for name in ("watts", "per_watt", "joules", "origin")},
-            }
-
-
-def _ratio(name: str, point: Point) -> dict[str, Any]:
-    ratio = getattr(point, name)
-    ends = (None, None, None) if ratio is None else (ratio.value, ratio.low, ratio.high)
-    return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))

@@ -25,7 +25,7 @@ from kiviat.report.balance.text import (
 )
 from kiviat.report.facts import runs as run_facts
 from kiviat.report.html.figure import RunLabel
-from kiviat.report.html.shell import figure_data, page
+from kiviat.report.html.shell import figure_data, page, styled
 
 _ORIGINS = {
     "measured": "measured",
@@ -47,15 +47,17 @@ class Value:
     extrapolated: bool
 
 
+def diagram(result: Balance, runs: Mapping[str, Run]) -> str:
+    """Return the Kiviat diagram alone, as SVG in HTML with its styles; `runs` as for `render_balance`."""
+    shapes = _shapes(result, _labels(result.systems, runs))
+    return styled(kiviat(_spokes(result), shapes, described(result)), "balance.css")
+
+
 def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
     """Return the page as HTML; `runs` are the runs by the identifier of their system."""
     labels = _labels(result.systems, runs)
     of_runs = [run for system in result.systems if (run := runs.get(system.id))]
-    shapes = _shapes(result, labels)
-    spokes = [
-        Spoke(axis.id, axis.short, axis.title, largest_text(axis, largest))
-        for axis, largest in zip(AXES, result.largest, strict=True)
-    ]
+    shapes, spokes = _shapes(result, labels), _spokes(result)
     words = described(result)
     against = against_hpl(result.systems, labels)
     roofs = rooflines(result.systems, labels)
@@ -110,6 +112,13 @@ def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
         extrapolated=_extrapolated(own),
         references=list(dict.fromkeys(system.source for system in result.systems if system.source)),
     )
+
+
+def _spokes(result: Balance) -> list[Spoke]:
+    return [
+        Spoke(axis.id, axis.short, axis.title, largest_text(axis, largest))
+        for axis, largest in zip(AXES, result.largest, strict=True)
+    ]
 
 
 def _labels(systems: Sequence[System], runs: Mapping[str, Run]) -> list[RunLabel]:

@@ -52,6 +52,15 @@ def page(
     )
 
 
+def styled(svg: str, style: str) -> str:
+    """Return a drawing outside of a page, for notebooks: its rules of a style sheet, light colours."""
+    colours = re.search(r":root \{(.*?)\}", _asset("report.css"), re.S)
+    rules = _asset(style).partition("@media")[0]
+    assert colours
+    inline = escape(" ".join(colours[1].split()))
+    return f'<div style="{inline} max-width: 640px"><style>{rules}</style>{svg}</div>'
+
+
 def embedded(data: object) -> str:
     """Return JSON that cannot close its script element; infinities and NaN are null."""
     try:

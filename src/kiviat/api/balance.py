@@ -1,0 +1,136 @@
+"""Balance of machines: ratios of the kernels of HPC Challenge, and their Kiviat diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Literal
+
+from kiviat.analysis.hpcc import balance as analysis
+from kiviat.analysis.hpcc.balance import AXES, Balance
+from kiviat.analysis.hpcc.quantities import System, chosen, measured_system, published_systems
+from kiviat.api.runs import Named, Runs, read
+from kiviat.api.table import Table, Tabular
+from kiviat.record import InputError, write_whole
+from kiviat.report.balance.text import cell_text, sentences
+from kiviat.report.facts.runs import labels
+from kiviat.report.html import fragment
+
+Rule = Literal["auto", "keep", "drop"]
+
+
+@dataclass(frozen=True)
+class BalanceResult(Tabular):
+    """Runs and published systems on the axes of the diagram; `details` has values, shares and rules."""
+
+    runs: Runs
+    details: Balance
+
+    @property
+    def sentences(self) -> list[str]:
+        """Performance, bottlenecks, and missing axes or the comparison, in words."""
+        return sentences(self.details)
+
+    @property
+    def table(self) -> Table:
+        """One row for each system and axis; the reason stands where there is no value."""
+        return Table.of(
+            [
+                {
+                    "system": system.name,
+                    "axis": axis.id,
+                    "title": axis.title,
+                    "unit": axis.unit,
+                    "value": cell.value,
+                    "low": cell.low,
+                    "high": cell.high,
+                    "reason": cell.reason,
+                }
+                for system, cells in zip(self.details.systems, self.details.cells, strict=True)
+                for axis, cell in zip(AXES, cells, strict=True)
+            ]
+        )
+
+    def report(self, output: str | PathLike[str] = "balance.html") -> Path:
+        """Write the diagram, bottlenecks and rooflines as a web page, and return its path."""
+        from kiviat.report.balance.page import render_balance  # noqa: PLC0415 (imports Plotly)
+
+        page = render_balance(self.details, {run.id: run.about for run in self.runs})
+        write_whole(page, Path(output), "report")
+        return Path(output)
+
+    def _repr_html_(self) -> str:
+        from kiviat.report.balance.page import diagram  # noqa: PLC0415 (imports Plotly)
+
+        drawn = diagram(self.details, {run.id: run.about for run in self.runs})
+        columns = zip(self.details.systems, self.details.cells, strict=True)
+        cells = [
+            [f"{system.name} ({system.origin})"]
+            + [cell_text(axis, cell) for axis, cell in zip(AXES, line, strict=True)]
+            for system, line in columns
+        ]
+        heads, *lines = zip(["", *(axis.title for axis in AXES)], *cells, strict=True)
+        return drawn + fragment.items(self.sentences) + fragment.table(heads, lines)
+
+
+def balance(
+    *runs: Named,
+    beside: Iterable[str] | None = None,
+    small: Rule = "auto",
+    few_nodes: Rule = "auto",
+) -> BalanceResult:
+    """Return how balanced machines are; without a name, that of the last run.
+
+    `beside` names published systems, "all" or "none"; by default a single run stands beside those with HPL.
+    `small` and `few_nodes` keep or drop systems that are too small for some axes. Raise InputError for runs
+    without a kernel of HPC Challenge and for unknown systems.
+    """
+    loaded = read(runs or ("last",))
+    systems = _systems(loaded)
+    asked = None if beside is None else tuple(beside)
+    details = analysis.balance([*systems, *_beside(asked, systems)], small, few_nodes)
+    return BalanceResult(loaded, details)
+
+
+def _systems(runs: Runs) -> list[System]:
+    called = {label.run: label.label for label in labels([run.about for run in runs])}
+    systems = []
+    for run in runs:
+        system = measured_system(run.about, called[run.id], run.results, run.rows, run.grids)
+        if not any(size.quantities for size in system.sizes):
+            reasons = dict.fromkeys(why for size in system.sizes for why in size.missing.values())
+            why = f" ({'; '.join(reasons)})" if reasons else ""
+            raise InputError(
+                f"run {run.id} has no result of a kernel of HPC Challenge{why}; "
+                "`kiviat run hpcc` measures them"
+            )
+        systems.append(system)
+    return systems
+
+
+def _beside(asked: Sequence[str] | None, systems: Sequence[System]) -> list[System]:
+    """Return the published systems named in `asked`.
+
+    By default, a single run is compared with the published systems that have HPL, because it would otherwise
+    be compared with itself; several runs are compared with each other only.
+    """
+    published = published_systems()
+    if asked is None:
+        return (
+            [system for system in published if "hpl" in system.whole.quantities] if len(systems) == 1 else []
+        )
+    found: list[System] = []
+    for name in asked:
+        if name == "none":
+            continue
+        matching = published if name == "all" else chosen(published, name)
+        if not matching:
+            known = ", ".join(system.id for system in published)
+            raise InputError(
+                f'--with {name!r}: there is no published system of that name; give "all", "none" or one of: '
+                f"{known}"
+            )
+        found += [system for system in matching if system not in found]
+    return found

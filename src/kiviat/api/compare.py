@@ -1,0 +1,86 @@
+"""Comparison of two runs, case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kiviat.analysis import compare as analysis
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.compare import THRESHOLD, Change, Comparison
+from kiviat.api.runs import Named, Run, read_one
+from kiviat.api.table import Table, Tabular
+from kiviat.record import InputError
+from kiviat.report.html import fragment
+
+_CONCLUSIONS = {
+    "worse": "worse: what is marked worse is no accident of many comparisons",
+    "better": "better, and nothing is worse",
+    "no difference": "no difference that is more than an accident of many comparisons",
+}
+
+
+@dataclass(frozen=True)
+class ComparisonResult(Tabular):
+    """Run `b` against run `a`; `details` has cases, groups of cases, and cases that only one run has."""
+
+    a: Run
+    b: Run
+    details: Comparison
+
+    @property
+    def verdict(self) -> str:
+        """Return "worse", "better", "no difference" or "no verdict"."""
+        return self.details.verdict
+
+    @property
+    def conclusion(self) -> str:
+        """The verdict in a sentence, with the reason if there is none."""
+        if self.verdict == "no verdict":
+            return "no verdict: " + (self.details.cases[0].change.note or "no case had what one needs")
+        return _CONCLUSIONS[self.verdict]
+
+    @property
+    def table(self) -> Table:
+        """One row for each case: values of both runs, ratio b/a with its 95 % interval, verdict."""
+        return Table.of(
+            [
+                {
+                    "case": entry.case,
+                    "metric": entry.a.metric,
+                    "unit": entry.a.unit,
+                    "a": entry.a.median,
+                    "b": entry.b.median,
+                    **{name: getattr(entry.change, name) for name in Change.__slots__},
+                }
+                for entry in self.details.cases
+            ]
+        )
+
+    def _repr_html_(self) -> str:
+        title = f"{self.details.b} against {self.details.a}:"
+        shown = ("case", "unit", "a", "b", "ratio", "low", "high", "verdict")
+        rows: Sequence[dict[str, Any]] = self.rows()
+        body = fragment.table(shown, [[row[name] for name in shown] for row in rows])
+        return fragment.heading(title, self.conclusion) + body
+
+
+def compare(
+    a: Named, b: Named, *, metric: str | None = None, threshold: float = THRESHOLD
+) -> ComparisonResult:
+    """Return how run `b` compares with run `a`, case by case, with a verdict over all.
+
+    Each case is compared by its time, or by `metric`; relative changes up to `threshold` do not matter. At
+    least four launches of each run are needed for a verdict. Raise InputError if the runs have no case in
+    common, or times of different clocks.
+    """
+    first, second = read_one(a), read_one(b)
+    details = analysis.compare(_results(first), _results(second), metric=metric, threshold=threshold)
+    return ComparisonResult(first, second, details)
+
+
+def _results(run: Run) -> list[Summary]:
+    if not run.results:
+        raise InputError(f"run {run.id} has no results to compare; see `kiviat show {run.id}`")
+    return run.results

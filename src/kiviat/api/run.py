@@ -1,0 +1,105 @@
+"""Runs started from Python, by the command `kiviat run` in a process of its own (ADR 12)."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+
+from kiviat.api.runs import Runs, read
+from kiviat.record import InputError
+from kiviat.record.types import Scalar
+
+_PACKAGES = str(Path(__file__).resolve().parents[2])
+# The package of this process, wherever it was found; after Python's own folders, which it must not hide.
+_PROGRAM = "import sys; sys.path.append(sys.argv.pop(1)); from kiviat.cli.main import main; sys.exit(main())"
+_FAILED_CASES = 1
+
+
+def run(
+    plan: str | PathLike[str] | None = None,
+    benchmarks: Iterable[str] = (),
+    *,
+    ranks: int | str | Sequence[int] | None = None,
+    sizes: str | None = None,
+    axes: Mapping[str, Scalar] | None = None,
+    launches: int | None = None,
+    on: str | None = None,
+    mpi: str | None = None,
+    per_node: int | None = None,
+    place: str | None = None,
+    bind: str | None = None,
+    output: str | PathLike[str] | None = None,
+    options: Sequence[str] = (),
+    progress: bool = True,
+) -> Runs:
+    """Measure, as `kiviat run` does, and return the run, or the runs of a plan with several arrangements.
+
+    `plan` is a name or a file, "quick" by default; `benchmarks` restrict it or are run without a plan.
+    `ranks` is a number, several, or nodes x ranks ("8x2"); `sizes` are message sizes ("1:64K"); `axes`
+    are those that `kiviat list BENCH` describes. `on` is the place to run, such as "slurm" or
+    "simulated:altix-bx2". `options` are further options of the command. With `progress` standard error
+    shows how far it is.
+
+    Raise InputError with the command's message if it refuses, KeyboardInterrupt if a signal ends it: what is
+    finished is kept, and `options=["--resume", …]` goes on. Failed cases do not raise; `Runs.records` has
+    their outcome and reason.
+    """
+    words = ["run", *([] if plan is None else [fspath(plan)]), *benchmarks]
+    given = {
+        "-n": ranks if ranks is None or isinstance(ranks, int | str) else ",".join(map(str, ranks)),
+        "-m": sizes,
+        "--launches": launches,
+        "--on": on,
+        "--mpi": mpi,
+        "--ppn": per_node,
+        "--place": place,
+        "--bind": bind,
+        "-o": None if output is None else fspath(output),
+    }
+    for option, value in given.items():
+        words += [] if value is None else [option, str(value)]
+    for name, axis in (axes or {}).items():
+        words += ["--set", f"{name}={str(axis).lower() if isinstance(axis, bool) else axis}"]
+    return _started([*words, *options, "--quiet", *(["--progress"] if progress else [])])
+
+
+def _started(words: Sequence[str]) -> Runs:
+    """Start the command and return the runs whose directories it prints."""
+    command = [sys.executable, "-P", "-c", _PROGRAM, _PACKAGES, *words]
+    last = ""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogateescape") as printed:
+        # A session of its own: Ctrl-C reaches it once, from us, and it ends its launches.
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        try:
+            assert process.stderr
+            with process.stderr as lines:
+                for line in lines:
+                    last = line.strip() or last
+                    if not line.startswith("kiviat: "):
+                        print(line, end="", file=sys.stderr, flush=True)
+            code = process.wait()
+        except BaseException:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+            raise
+        printed.seek(0)
+        paths = [line for line in printed.read().splitlines() if line]
+    message = last.removeprefix("kiviat: ")
+    if code > 128 or code < 0:
+        raise KeyboardInterrupt(message)
+    if code > _FAILED_CASES:
+        raise InputError(message or f"kiviat run ended with exit code {code}")
+    return read(Path(path) for path in paths)

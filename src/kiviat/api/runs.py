@@ -1,0 +1,249 @@
+"""Stored runs: `load` reads them, and their tables are those of `kiviat sql`."""
+
+from __future__ import annotations
+
+import warnings as python_warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from glob import glob, has_magic
+from itertools import chain
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, overload
+
+import duckdb
+
+from kiviat.analysis.aggregate.summary import Summary, summarise
+from kiviat.analysis.aggregate.tables import Grid, grids
+from kiviat.analysis.findings.all import Finding, findings, top
+from kiviat.api.table import Table
+from kiviat.record import InputError, Row, write_whole
+from kiviat.record import run as record
+from kiviat.record.units import counted
+from kiviat.report.html import fragment
+from kiviat.store import find_run
+from kiviat.store.files import RUN_FILE
+from kiviat.store.query import add_table, connect
+from kiviat.store.read import load as load_run
+from kiviat.store.tables import load_tables
+
+_MOST_FINDINGS = 3
+_KINDS = {
+    "str": "VARCHAR",
+    "int": "BIGINT",
+    "float": "DOUBLE",
+    "bool": "BOOLEAN",
+    "tuple[float, ...]": "DOUBLE[]",
+}
+SUMMARY_TYPES = {
+    field.name: _KINDS.get(str(field.type).removesuffix(" | None"), "JSON") for field in fields(Summary)
+}
+
+
+class _Stored:
+    """The tables of stored runs, with the names and columns of `kiviat sql` (docs/reference/python.md)."""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The folders of the runs."""
+        raise NotImplementedError
+
+    @property
+    def runs(self) -> Table:
+        """One row for each run."""
+        return self._table("runs")
+
+    @property
+    def launches(self) -> Table:
+        """One row for each start of an MPI program."""
+        return self._table("launches")
+
+    @property
+    def records(self) -> Table:
+        """One row for each case and launch, with its outcome."""
+        return self._table("records")
+
+    @property
+    def metrics(self) -> Table:
+        """One row for each quantity of a record; values in s, B/s and the other units of `unit`."""
+        return self._table("metrics")
+
+    @property
+    def samples(self) -> Table:
+        """One row for each sample."""
+        return self._table("samples")
+
+    @property
+    def summaries(self) -> Table:
+        """One row for each case and metric over all launches, with the 95 % interval of its median."""
+        return self._table("summaries")
+
+    def _table(self, name: str) -> Table:
+        return Table(name, lambda: opened(self.paths, summaries=name == "summaries"))
+
+
+@dataclass(frozen=True)
+class Run(_Stored):
+    """A run: `about` is its run.json, `rows` has one Row for each metric of each record."""
+
+    path: Path
+    about: record.Run
+    rows: tuple[Row, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The folder of the run."""
+        return (self.path,)
+
+    @property
+    def id(self) -> str:
+        """The identifier, by which commands call the run."""
+        return self.about.id
+
+    @property
+    def simulated(self) -> bool:
+        """True if a model predicted the results."""
+        return self.about.clock == "simulated"
+
+    @cached_property
+    def results(self) -> list[Summary]:
+        """Each case and metric over all launches, as typed rows."""
+        return summarise(self.rows)
+
+    @cached_property
+    def grids(self) -> list[Grid]:
+        """The tables of studies, such as matrices of all pairs of ranks."""
+        return grids(load_tables(self.path))
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """The findings, the most important first."""
+        return findings(self.results, [self.about], self.rows, self.grids)
+
+    def __repr__(self) -> str:
+        return f"<run {self.id}: {self._facts()}>"
+
+    def _facts(self) -> str:
+        from kiviat.report.facts.runs import machine_name  # noqa: PLC0415 (imports much of analysis)
+
+        about = self.about
+        origin = "simulated, not measured" if self.simulated else about.substrate
+        cases = len({row.case for row in self.rows if row.outcome == "ok"})
+        plan = about.plan.name if about.plan else "ingested"
+        words = [machine_name(about), *([] if self.simulated else about.mpis), origin, f"plan {plan}"]
+        return ", ".join(
+            [*words, counted(cases, "case"), counted(len(about.launches), "launch"), about.state]
+        )
+
+    def _repr_html_(self) -> str:
+        sentences = [one.headline for one in top(self.findings, _MOST_FINDINGS)]
+        return fragment.heading(f"Run {self.id}:", self._facts()) + fragment.items(sentences)
+
+
+class Runs(_Stored, Sequence[Run]):
+    """Runs in the order in which they were named."""
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self._runs = tuple(runs)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The folders of the runs."""
+        return tuple(run.path for run in self._runs)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Remarks on the files, such as an interrupted run."""
+        return tuple(chain.from_iterable(run.warnings for run in self._runs))
+
+    def report(self, output: str | PathLike[str] = "report.html") -> Path:
+        """Write the runs as a web page, side by side, and return its path."""
+        from kiviat.report.run.page import render  # noqa: PLC0415 (a second: whoever writes no page need not wait)
+
+        rows = list(chain.from_iterable(run.rows for run in self._runs))
+        tables = list(chain.from_iterable(run.grids for run in self._runs))
+        path = Path(output)
+        write_whole(render([run.about for run in self._runs], rows, tables), path, "report")
+        return path
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> Runs: ...
+    def __getitem__(self, index: int | slice) -> Run | Runs:
+        return Runs(self._runs[index]) if isinstance(index, slice) else self._runs[index]
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self._runs)
+
+    def __repr__(self) -> str:
+        return f"<{counted(len(self), 'run')}: {', '.join(run.id for run in self)}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(run._repr_html_() for run in self._runs)
+
+
+# What names runs: "last", an identifier or the beginning of one, a path, a pattern of paths, or loaded runs.
+Named = str | PathLike[str] | Run | Runs
+
+
+def load(*names: str | PathLike[str]) -> Runs:
+    """Return the runs of these names: identifiers, paths, patterns such as "runs/2026-*", or "last".
+
+    Without a name it loads the last run. Remarks on the files, such as an interrupted run, are Python
+    warnings. Raise InputError for runs that do not exist or cannot be read.
+    """
+    runs = read(names or ("last",))
+    for warning in runs.warnings:
+        python_warnings.warn(warning, stacklevel=2)
+    return runs
+
+
+def read(names: Iterable[Named]) -> Runs:
+    """Return the runs, each once, without telling their warnings."""
+    found: dict[Path, Run] = {}
+    for name in names:
+        if isinstance(name, Run | Runs):
+            for run in [name] if isinstance(name, Run) else name:
+                found.setdefault(run.path, run)
+            continue
+        for path in _paths(fspath(name)):
+            if path not in found:
+                about, rows, warnings = load_run(path)
+                found[path] = Run(path, about, tuple(rows), tuple(warnings))
+    return Runs(found.values())
+
+
+def read_one(name: Named) -> Run:
+    """Return the single run of that name. Raise InputError for several."""
+    runs = read([name])
+    if len(runs) != 1:
+        raise InputError(f"{name!r} is {counted(len(runs), 'run')}; give one")
+    return runs[0]
+
+
+def _paths(name: str) -> list[Path]:
+    if not has_magic(name) or Path(name).exists():
+        return [find_run(name)]
+    matching = sorted(glob(name))  # noqa: PTH207 (Path.glob takes no absolute patterns)
+    found = [Path(path) for path in matching if (Path(path) / RUN_FILE).is_file()]
+    if not found:
+        raise InputError(f"no run matches {name!r}; a run is a folder with {RUN_FILE}")
+    return found
+
+
+@contextmanager
+def opened(paths: Sequence[Path], *, summaries: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a connection with the tables of the runs; with `summaries` also the table of that name."""
+    with connect(paths) as connection:
+        if summaries:
+            rows = [row for path in paths for row in load_run(path)[1]]
+            values: Iterable[dict[str, Any]] = (asdict(summary) for summary in summarise(rows))
+            add_table(connection, "summaries", SUMMARY_TYPES, values)
+        yield connection

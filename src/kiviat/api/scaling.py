@@ -1,0 +1,124 @@
+"""Scaling of benchmarks with the number of ranks, on one machine or several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from kiviat.analysis.published.curves import scaling_verdicts
+from kiviat.analysis.published.verdict import Verdict
+from kiviat.analysis.scaling import series
+from kiviat.analysis.scaling.curve import Point
+from kiviat.analysis.scaling.reading import Reading, readings
+from kiviat.analysis.scaling.series import Selection, Source, joined
+from kiviat.api.runs import Named, Runs, read
+from kiviat.api.table import Table, Tabular
+from kiviat.record import write_whole
+from kiviat.report.facts.runs import labels
+from kiviat.report.html import fragment
+from kiviat.report.scaling.text import kind_text
+
+
+@dataclass(frozen=True)
+class ScalingResult(Tabular):
+    """`readings` are the studies, with curves and laws; `left_out` says what has no curve, and why.
+
+    `published` has claims of papers about these machines, and what the runs say to them.
+    """
+
+    runs: Runs
+    sources: tuple[Source, ...]
+    readings: tuple[Reading, ...]
+    published: tuple[Verdict, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def table(self) -> Table:
+        """One row for each point of each curve: value, speedup, efficiency, serial fraction, energy."""
+        return Table.of([row for reading in self.readings for row in _points(reading)])
+
+    def report(self, output: str | PathLike[str] = "scaling.html") -> Path:
+        """Write curves, laws and efficiency as a web page, and return its path."""
+        from kiviat.report.scaling.page import render_scaling  # noqa: PLC0415 (imports Plotly)
+
+        page = render_scaling(self.readings, self.sources, self.left_out, self.published)
+        write_whole(page, Path(output), "report")
+        return Path(output)
+
+    def _repr_html_(self) -> str:
+        shown = ("machine", "ranks", "value", "unit", "speedup", "efficiency", "serial", "clock")
+        parts = []
+        for reading in self.readings:
+            rows = list(_points(reading))
+            parts.append(fragment.heading(f"{reading.study.title}:", kind_text(reading.study)))
+            parts.append(fragment.table(shown, [[row[name] for name in shown] for row in rows]))
+            laws = [f"{curve.label}: {curve.choice.words}" for curve in reading.study.curves]
+            parts.append(fragment.items(laws))
+        return "".join([*parts, fragment.items([f"left out: {why}" for why in self.left_out])])
+
+
+def scaling(
+    *runs: Named,
+    benchmarks: Iterable[str] = (),
+    metric: str | None = None,
+    kind: Literal["strong", "weak"] | None = None,
+    at: Iterable[int] = (),
+) -> ScalingResult:
+    """Return how benchmarks scale with the number of ranks; without a name, in the last run.
+
+    Runs of one machine under the same conditions are joined; those of several machines stand side by side.
+    `kind` counts where the records do not say whether the work grows with the ranks; `at` are numbers of
+    ranks to extrapolate to. Raise InputError if there is no curve at all.
+    """
+    loaded = read(runs or ("last",))
+    sources = _sources(loaded)
+    result = series.scaling(sources, Selection(tuple(benchmarks), metric, kind))
+    found = readings(result, sources, sorted(set(at)))
+    verdicts = scaling_verdicts(result.studies, sources)
+    return ScalingResult(loaded, tuple(sources), tuple(found), tuple(verdicts), result.left_out)
+
+
+def _sources(runs: Runs) -> list[Source]:
+    """Return the sources of the runs; runs that belong together are named after the first of them."""
+    loaded = {run.id: run for run in runs}
+    groups = joined([(run.about, run.rows) for run in loaded.values()])
+    called = labels([group[0] for group in groups])
+    return [
+        Source(
+            label.label,
+            tuple(group),
+            [row for run in group for row in loaded[run.id].rows],
+            [grid for run in group for grid in loaded[run.id].grids],
+        )
+        for group, label in zip(groups, called, strict=True)
+    ]
+
+
+def _points(reading: Reading) -> Iterator[dict[str, Any]]:
+    study = reading.study
+    of_study = ("benchmark", "setting", "bytes", "kind", "metric", "unit")
+    of_point: Sequence[str] = ("run", "case", "ranks", "nodes", "sockets", "value")
+    of_point = (*of_point, "least", "most", "low", "high", "launches", "samples")
+    for curve in study.curves:
+        for point in curve.points:
+            yield {
+                **{name: getattr(study, name) for name in of_study},
+                "machine": curve.label,
+                "clock": curve.clock,
+                **{name: getattr(point, name) for name in of_point},
+                "oversubscribed": point.oversubscribed,
+                **_ratio("speedup", point),
+                **_ratio("efficiency", point),
+                **_ratio("serial", point),
+                "bounds": point.meaning,
+                **{name: getattr(point.power, name) for name in ("watts", "per_watt", "joules", "origin")},
+            }
+
+
+def _ratio(name: str, point: Point) -> dict[str, Any]:
+    ratio = getattr(point, name)
+    ends = (None, None, None) if ratio is None else (ratio.value, ratio.low, ratio.high)
+    return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))

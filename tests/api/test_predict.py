@@ -1,0 +1,67 @@
+"""Predictions of a modelled machine, and scaling and balance of simulated runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import kiviat
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.mpi.vendors import SIMULATOR
+from tests.api.notebook import code_cells, executed
+
+NOTEBOOK = Path(__file__).parents[2] / "docs" / "tutorial" / "python.ipynb"
+
+
+@pytest.fixture
+def simgrid() -> Toolchain:
+    try:
+        found = find_toolchain(SIMULATOR)
+    except kiviat.InputError as error:
+        pytest.skip(str(error))
+    build(found)
+    return found
+
+
+def test_cases_are_predicted(simgrid: Toolchain) -> None:
+    cases = [kiviat.Case("pingpong", bytes=8), kiviat.Case("allreduce", ranks=4, bytes=1024)]
+    result = kiviat.predict("altix-bx2", cases)
+    assert [(one.benchmark, one.ranks, one.metric) for one in result.values] == [
+        ("pingpong", 2, "time"),
+        ("allreduce", 4, "time"),
+    ]
+    times = [row["model"] for row in result.rows()]
+    assert 0 < times[0] < times[1] < 1e-3
+    assert [row["measured"] for row in result.rows()] == [None, None]
+    assert "not measured" in result._repr_html_()
+
+
+def test_what_has_no_result_says_why(simgrid: Toolchain) -> None:
+    (one,) = kiviat.predict("altix-bx2", [kiviat.Case("pingpung", bytes=8)]).values
+    assert one.model is None
+    assert one.reason and "pingpung" in one.reason
+
+
+def test_no_case_is_refused() -> None:
+    with pytest.raises(kiviat.InputError, match="no case to predict"):
+        kiviat.predict("altix-bx2", [])
+    with pytest.raises(kiviat.InputError, match="no machine 'altix'"):
+        kiviat.predict("altix", [kiviat.Case("pingpong")])
+
+
+def test_every_cell_of_the_tutorial_works(
+    openmpi: Toolchain, simgrid: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(openmpi)
+    monkeypatch.setenv("MPICXX", str(openmpi.mpicxx))
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    for cell in code_cells(json.loads(NOTEBOOK.read_text(encoding="utf-8"))):
+        outputs = executed("".join(cell["source"]), namespace)
+        kinds = [sorted(output.get("data", output)) for output in outputs]
+        stored = [sorted(output.get("data", output)) for output in cell["outputs"]]
+        assert kinds == stored, "python -m tests.api.notebook docs/tutorial/python.ipynb"
+    assert (tmp_path / "report.html").stat().st_size > 0

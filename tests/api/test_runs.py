@@ -1,0 +1,117 @@
+"""Runs, their tables and frames, and what is made of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import kiviat
+from kiviat.store import RunDirectory
+
+MakeRun = Callable[..., RunDirectory]
+
+
+@pytest.fixture
+def path(make_run: MakeRun) -> Path:
+    return make_run().path
+
+
+def test_load_takes_paths_patterns_and_identifiers(
+    make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [make_run(), make_run()]
+    monkeypatch.setenv("KIVIAT_RUNS", str(tmp_path / "runs"))
+    (tmp_path / "runs" / "other").mkdir()
+    assert [run.id for run in kiviat.load(str(tmp_path / "runs" / "*"))] == [run.id for run in runs]
+    assert kiviat.load(runs[0].path)[0].id == runs[0].id
+    assert kiviat.load(runs[0].id)[0].path == runs[0].path
+    assert kiviat.load()[0].id == runs[1].id
+    assert len(kiviat.load(runs[0].path, runs[0].path, "last")) == 2
+    with pytest.raises(kiviat.InputError, match="no run matches"):
+        kiviat.load(str(tmp_path / "elsewhere-*"))
+
+
+def test_an_interrupted_run_is_a_warning(make_run: MakeRun, path: Path) -> None:
+    file = path / "run.json"
+    file.write_text(file.read_text().replace('"complete"', '"interrupted"'))
+    with pytest.warns(UserWarning, match="was interrupted"):
+        kiviat.load(path)
+
+
+def test_tables_have_what_sql_has(path: Path) -> None:
+    runs = kiviat.load(path)
+    assert [row["id"] for row in runs.runs.rows()] == [runs[0].id]
+    assert len(runs.launches) == 8
+    assert len(runs.records) == 24
+    assert len(runs.metrics) == 48
+    assert len(runs.samples) == 72  # of the time; bandwidths derive from it
+    summaries = runs.summaries.rows()
+    assert [(row["case"], row["median"]) for row in summaries] == [
+        (one.case, pytest.approx(one.median)) for one in runs[0].results
+    ]
+    assert {"case", "launch", "outcome"} <= set(runs.records.columns)
+
+
+def test_frames_have_the_same_values(path: Path) -> None:
+    for module in ("pandas", "polars", "pyarrow"):
+        pytest.importorskip(module)
+    table = kiviat.load(path).summaries
+    medians = [row["median"] for row in table.rows()]
+    assert table.to_pandas()["median"].tolist() == medians
+    assert table.to_polars()["median"].to_list() == medians
+    assert table.to_arrow()["median"].to_pylist() == medians
+    assert table.to_pandas()["launches"].dtype.kind == "i"
+
+
+@pytest.mark.parametrize(
+    ("method", "library"), [("to_pandas", "pandas"), ("to_polars", "polars"), ("to_arrow", "pyarrow")]
+)
+def test_an_absent_library_is_named(
+    path: Path, method: str, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(kiviat.InputError, match=rf"{method}\(\) needs .*{library}.*pip install {library}"):
+        getattr(kiviat.load(path).summaries, method)()
+
+
+def test_a_slower_run_is_found(make_run: MakeRun) -> None:
+    a, b = make_run(), make_run(factor=1.5)
+    result = kiviat.compare(a.path, kiviat.load(b.path))
+    assert result.verdict == "worse"
+    assert [row["ratio"] for row in result.rows()] == pytest.approx([1.5] * 3)
+    assert kiviat.compare(b.path, a.path).verdict == "better"
+    assert kiviat.compare(a.path, a.path, metric="bandwidth").verdict == "no difference"
+    assert "worse" in result._repr_html_()
+    with pytest.raises(kiviat.InputError, match="2 runs; give one"):
+        kiviat.compare(kiviat.load(a.path, b.path), a.path)
+
+
+def test_results_without_stored_rows_have_frames_too(make_run: MakeRun) -> None:
+    pytest.importorskip("pandas")
+    frame = kiviat.compare(make_run().path, make_run().path).to_pandas()
+    assert frame["ratio"].tolist() == pytest.approx([1.0] * 3)
+    assert frame["survives"].dtype == bool
+    assert frame["note"].tolist() == [""] * 3
+
+
+def test_names_from_outside_are_escaped(path: Path) -> None:
+    file = path / "run.json"
+    file.write_text(file.read_text().replace('"testbed"', '"<script>alert(1)</script>"'))
+    runs = kiviat.load(path)
+    for shown in (runs, runs[0], runs.runs):
+        assert "<script>" not in shown._repr_html_()
+        assert "&lt;script&gt;" in shown._repr_html_() or shown is runs.runs
+
+
+def test_long_tables_are_cut_and_say_so(path: Path) -> None:
+    html = kiviat.load(path).samples._repr_html_()
+    assert html.count("<tr>") == 21
+    assert "20 of 72 rows" in html
+
+
+def test_a_report_is_the_one_of_the_command(path: Path, tmp_path: Path) -> None:
+    page = kiviat.load(path).report(tmp_path / "report.html")
+    assert "pingpong" in page.read_text(encoding="utf-8")
