@@ -34,6 +34,7 @@ from kiviat.record import InputError
 CHECKOUT = Path(__file__).resolve().parents[1]
 # The native program is cached inside the checkout, keyed by its sources; nobody's home is touched.
 FOLDERS = dict.fromkeys(("XDG_CACHE_HOME", "XDG_STATE_HOME"), str(CHECKOUT / "build" / "cache"))
+FOLDERS["XDG_CONFIG_HOME"] = str(CHECKOUT / "build" / "config")  # nor a user's own benchmarks and plans
 
 
 class BuildError(Exception):

@@ -17,11 +17,16 @@ std::vector<Benchmark>& registered() {
   return all;
 }
 
-// Example: "…/native/bench/pt2pt/pingpong.cpp" → "pt2pt/pingpong"
+// Examples: "…/native/bench/pt2pt/pingpong.cpp" → "pt2pt/pingpong"; a site's "…/benchmarks/ring.cpp" → "site/ring"
 std::string below_bench(std::string_view path) {
-  if (const auto at = path.rfind("bench/"); at != std::string_view::npos) path.remove_prefix(at + 6);
+  constexpr std::string_view own = "bench/", of_site = "benchmarks/";
   if (const auto dot = path.rfind('.'); dot != std::string_view::npos) path = path.substr(0, dot);
-  return std::string(path);
+  const auto after = [&](std::string_view folder) {
+    const auto at = path.rfind(folder);
+    return at == std::string_view::npos ? 0 : at + folder.size();
+  };
+  const std::size_t at = after(own), at_site = after(of_site);
+  return at_site > at ? "site/" + std::string(path.substr(at_site)) : std::string(path.substr(at));
 }
 
 std::string lower(std::string_view text) {

@@ -6,10 +6,14 @@ Each module handles a format, with `sniff(text)` and `parse(text, …)`.
 from __future__ import annotations
 
 import json
-from typing import Protocol
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Protocol, cast
 
 from kiviat.ingest import hpcc, hpcg, hpl, imb, lammps, npb, osu, reprompi, stream
 from kiviat.record import UNSEALED_RECORD_SCHEMA, InputError, Record
+from kiviat.record.site import site_files
 from kiviat.record.valid import first_wrong, parse_json
 
 
@@ -32,12 +36,35 @@ class Format(Protocol):
 FORMATS: tuple[Format, ...] = (imb, osu, hpcc, hpl, stream, hpcg, lammps, npb, reprompi)
 
 
+@cache
+def formats() -> tuple[Format, ...]:
+    """Return the formats of sites, which are asked first, and Kiviat's own."""
+    return (*(_of_site(path) for path in site_files("ingest")), *FORMATS)
+
+
+def _of_site(path: Path) -> Format:
+    """Import a module of a site. Raise InputError if that fails, or if it is no format."""
+    name = f"kiviat_site_{path.stem}"
+    spec = spec_from_file_location(name, path)
+    assert spec and spec.loader
+    module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InputError(f"{path} cannot be imported: {type(error).__name__}: {error}") from None
+    if missing := [name for name in ("NAME", "sniff", "parse") if not hasattr(module, name)]:
+        raise InputError(
+            f"{path} is no format: it has no {' and no '.join(missing)}; see docs/howto/extend.md"
+        )
+    return cast(Format, module)
+
+
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
     """Return the records in `text`; `where` names its source. `ranks` is for formats that lack the number.
 
     Raise InputError for unknown formats and for text that is incomplete or has no results.
     """
-    for module in FORMATS:
+    for module in formats():
         if module.sniff(text):
             try:
                 records = module.parse(text, where, ranks)
@@ -48,7 +75,7 @@ def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
             for record in records:
                 _refuse_impossible(record, where)
             return records
-    *others, last = (module.NAME for module in FORMATS)
+    *others, last = (module.NAME for module in formats())
     known = f"{', '.join(others)} and {last}"
     raise InputError(f"{where} has no known format; kiviat reads the output of {known}")
 
@@ -65,4 +92,4 @@ def _refuse_impossible(record: Record, where: str) -> None:
         raise InputError(f"{where}, case {record.case[:80]}: {wrong}; is the file complete?")
 
 
-__all__ = ["FORMATS", "Format", "parse"]
+__all__ = ["FORMATS", "Format", "formats", "parse"]

@@ -22,6 +22,7 @@ from kiviat.plan.overrides import Overrides, refuse_unknown_axes, refuse_unused
 from kiviat.plan.plan import Plan
 from kiviat.record import InputError, data_path
 from kiviat.record.files import read_toml
+from kiviat.record.site import by_name
 from kiviat.record.suggestion import suggestion
 from kiviat.record.types import Scalar
 from kiviat.record.valid import first_wrong
@@ -144,8 +145,12 @@ def _expand_all(
 
 
 def plan_names() -> list[str]:
-    """Return the names of the plans that come with Kiviat, sorted."""
-    return sorted(path.stem for path in data_path("plans").glob("*.toml"))
+    """Return the names of the plans that come with Kiviat, and of those of sites, sorted."""
+    return sorted(_known())
+
+
+def _known() -> dict[str, Path]:
+    return by_name("plans", data_path("plans"))
 
 
 def name_of_selection(benchmarks: Sequence[str]) -> str | None:
@@ -155,7 +160,7 @@ def name_of_selection(benchmarks: Sequence[str]) -> str | None:
 
 
 def names_plan(word: str) -> bool:
-    """True for names of shipped plans, and for words that look like paths of plan files."""
+    """True for names of known plans, and for words that look like paths of plan files."""
     return word in plan_names() or word.endswith(".toml")
 
 
@@ -190,9 +195,8 @@ def plan_in(
 
 def _find(name_or_path: str | Path) -> Path:
     name = str(name_or_path)
-    shipped = data_path("plans") / f"{name}.toml"
-    if Path(name).name == name and shipped.is_file():
-        return shipped
+    if (known := _known().get(name)) is not None:
+        return known
     if not Path(name).is_file():
         names = plan_names()
         raise InputError(

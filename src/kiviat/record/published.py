@@ -11,6 +11,7 @@ from typing import Any
 from kiviat.record.errors import InputError
 from kiviat.record.files import read_toml
 from kiviat.record.schema import data_path, refuse_other_version
+from kiviat.record.site import by_name
 from kiviat.record.types import Scalar
 from kiviat.record.valid import first_wrong
 
@@ -207,8 +208,8 @@ def uses() -> dict[str, str]:
 
 @cache
 def papers() -> tuple[Paper, ...]:
-    """Return all papers in the package, by name."""
-    return tuple(read_paper(path) for path in sorted(data_path("published").glob("*.toml")))
+    """Return all papers in the package, and those of sites, by name."""
+    return tuple(read_paper(path) for path in by_name("published", data_path("published")).values())
 
 
 def read_paper(path: Path) -> Paper:

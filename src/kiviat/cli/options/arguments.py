@@ -45,6 +45,7 @@ _COMMANDS = {
         "sql": "query results in SQL",
     },
     "This computer": {
+        "new": "write a benchmark, machine or plan of your own, to start from",
         "host": "describe this computer, as runs record it",
         "cluster": "start, list and stop emulated clusters",
         "completion": "print a completion script for a shell",
@@ -716,6 +717,19 @@ def _ingest(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _new(command: argparse.ArgumentParser) -> None:
+    command.add_argument("kind", choices=("benchmark", "machine", "plan"), help="what to write")
+    command.add_argument("name", metavar="NAME", help="its name, which is that of the file")
+    _examples(
+        command,
+        "  kiviat new benchmark ring && kiviat run ring -n 2\n"
+        "  kiviat new plan nightly && kiviat run nightly --dry-run\n"
+        "  kiviat new machine ours && kiviat model show ours\n",
+        "The file works as it is. It is written below $KIVIAT_SITE or ~/.config/kiviat, where kiviat finds\n"
+        "it by its name; docs/howto/extend.md says what else such a folder may hold.",
+    )
+
+
 def _cluster(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
     _examples(
@@ -1016,6 +1030,7 @@ _DEFINITIONS = {
     "export": _export,
     "sql": _sql,
     "host": _host,
+    "new": _new,
     "cluster": _cluster,
     "completion": _completion,
 }

@@ -17,12 +17,13 @@ from kiviat.launch.process.execution import exit_text, last_words
 from kiviat.launch.substrates.simulated import alone
 from kiviat.plan import shipped_benchmarks
 from kiviat.record import InputError
+from kiviat.record.site import site_files
 
 _ANSWER_TIMEOUT_S = 60.0
 
 
 def known_benchmarks(mpi: str | None) -> list[dict[str, Any]]:
-    """Return the description of every benchmark without compiling; uses the program if it is built."""
+    """Return the description of every benchmark, without compiling unless sites have benchmarks."""
     try:
         toolchain = find_toolchain(mpi)
     except InputError:
@@ -46,9 +47,14 @@ def built(toolchain: Toolchain, product: str = PROGRAM) -> Path:
 
 
 def described(toolchain: Toolchain, binary: Path) -> list[dict[str, Any]]:
-    """Return the output of `kiviat-bench --describe`, from the shipped description if it is not built."""
+    """Return the output of `kiviat-bench --describe`, from the shipped description if it is not built.
+
+    Build the program if sites have benchmarks, because only the program can describe them.
+    """
     if not binary.exists():
-        return shipped_benchmarks()
+        if not site_files("benchmarks"):
+            return shipped_benchmarks()
+        binary = built(toolchain)
     try:
         with TemporaryDirectory() as folder:
             launcher = alone(toolchain, Path(folder)) if toolchain.family == SIMULATOR else []

@@ -407,6 +407,15 @@ class StudyRequest(Request):
 
 
 @dataclass(frozen=True)
+class NewRequest(Request):
+    """Options of `kiviat new`."""
+
+    module = "commands.new"
+    kind: Literal["benchmark", "machine", "plan"]
+    name: str
+
+
+@dataclass(frozen=True)
 class HostRequest(Request):
     """Options of `kiviat host`."""
 
@@ -450,6 +459,7 @@ REQUESTS: Mapping[str, type[Request]] = {
     "place": PlaceRequest,
     "what-if": WhatIfRequest,
     "study": StudyRequest,
+    "new": NewRequest,
     "host": HostRequest,
     "completion": CompletionRequest,
 }

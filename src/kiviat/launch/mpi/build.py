@@ -19,6 +19,7 @@ from kiviat.launch.process import children
 from kiviat.launch.process.signals import Interrupted
 from kiviat.record import InputError, data_path
 from kiviat.record.cache import cache_folder
+from kiviat.record.site import site_files
 
 PROGRAM = "kiviat-bench"
 # The library with the simulated machine, which SimGrid loads.
@@ -110,6 +111,8 @@ def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
     for path in sorted(source.rglob("*")):
         if path.is_file() and path.relative_to(source).parts[0] not in _NOT_OF[product]:
             digest.update(str(path.relative_to(source)).encode() + b"\0" + path.read_bytes() + b"\0")
+    for path in _site_benchmarks(product):
+        digest.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")
     return f"{_NAMES[product]}{toolchain.family}-{toolchain.version}-{digest.hexdigest()[:16]}"
 
 
@@ -171,6 +174,7 @@ def _compiled(work: Path, toolchain: Toolchain, source: Path, product: str) -> b
     configure = [
         *("cmake", "-G", "Ninja", "-S", project, "-B", str(work), "-DCMAKE_BUILD_TYPE=Release"),
         *definitions(toolchain),
+        *_site_definition(product),
     ]
     # Starts Ninja directly, not through CMake: when terminated, it ends its compilers and removes unfinished
     # files.
@@ -193,6 +197,18 @@ def definitions(toolchain: Toolchain) -> list[str]:
         f"-DMPIEXEC_EXECUTABLE={toolchain.mpiexec}",
         "-DMPI_CXX_SKIP_MPICXX=ON",
     ]
+
+
+def _site_benchmarks(product: str) -> list[Path]:
+    return site_files("benchmarks") if product == PROGRAM else []
+
+
+def _site_definition(product: str) -> list[str]:
+    """Return what tells CMake which benchmarks of sites belong to kiviat-bench."""
+    files = _site_benchmarks(product)
+    if odd := next((path for path in files if ";" in str(path)), None):
+        raise InputError(f"{odd}: CMake cannot take a benchmark from a path with a semicolon; rename it")
+    return [f"-DKIVIAT_SITE_BENCHMARKS={';'.join(map(str, files))}"] if files else []
 
 
 _PACKAGES = {"cmake": "cmake", "ninja": "ninja-build"}

@@ -8,13 +8,15 @@ versions. A file that `derives` from another one inherits everything that it doe
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, reduce
 from operator import or_
 from pathlib import Path
 from typing import Any, Literal, get_args
+
+from kiviat.record import InputError
+from kiviat.record.site import by_name, read_facts, refusing_facts
 
 # Condition "preloaded": ranks on an emulated cluster preload the library that the vendor's `preload` names.
 LaunchCondition = Literal["root", "oversubscribed", "bind", "probe", "emulated", "preloaded"]
@@ -174,14 +176,23 @@ def _padded(numbers: tuple[int, ...], width: int) -> tuple[int, ...]:
 @cache
 def vendors() -> dict[str, Vendor]:
     """Return all vendors by family, which is the file's name; those that derive from others come last."""
-    data = {path: tomllib.loads(path.read_text()) for path in sorted(_FOLDER.glob("*.toml"))}
+    data = {path: read_facts(path, "vendor") for path in by_name("vendors", _FOLDER).values()}
     bases = {path.stem: one for path, one in data.items() if "derives" not in one}
-    own = {path.stem: _load(path, one) for path, one in data.items() if "derives" not in one}
+    own = {path.stem: _checked(path, one) for path, one in data.items() if "derives" not in one}
     for path, one in data.items():
         if "derives" in one:
+            if one["derives"] not in bases:
+                raise InputError(
+                    f"vendor {path}: derives is {one['derives']!r}; give one of {', '.join(bases)}"
+                )
             inherited = {key: value for key, value in bases[one["derives"]].items() if key != "wrappers"}
-            own[path.stem] = _load(path, {**inherited, **one})
+            own[path.stem] = _checked(path, {**inherited, **one})
     return own
+
+
+def _checked(path: Path, data: Mapping[str, Any]) -> Vendor:
+    with refusing_facts(path, "vendor"):
+        return _load(path, data)
 
 
 def placements() -> dict[str, tuple[str, str]]:

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from kiviat.launch.process import children
 from kiviat.record import InputError
 from kiviat.record.files import read_text
 from kiviat.record.plain import plain_name
+from kiviat.record.site import by_name, read_facts, refusing_facts
 
 _FOLDER = Path(__file__).parent
 _ANSWER_TIMEOUT_S = 60.0
@@ -235,17 +235,18 @@ def _option_value(what: str, name: str, value: str) -> str:
 @cache
 def schedulers() -> dict[str, Scheduler]:
     """Return all schedulers by name, which is the name of the file."""
-    return {path.stem: _load(path) for path in sorted(_FOLDER.glob("*.toml"))}
+    return {name: _load(path) for name, path in by_name("schedulers", _FOLDER).items()}
 
 
 def _load(path: Path) -> Scheduler:
-    data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    data = read_facts(path, "scheduler")
     values: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in data.items()
     }
-    values |= {key: frozenset(data[key]) for key in ("waiting", "running")}
-    values["ended"] = tuple(tuple(question) for question in data["ended"])
-    return Scheduler(name=path.stem, **values)
+    with refusing_facts(path, "scheduler"):
+        values |= {key: frozenset(data[key]) for key in ("waiting", "running")}
+        values["ended"] = tuple(tuple(question) for question in data["ended"])
+        return Scheduler(name=path.stem, **values)
 
 
 def inside_of(environment: Mapping[str, str] | None = None) -> Scheduler | None:

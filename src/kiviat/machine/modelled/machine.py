@@ -18,6 +18,7 @@ from kiviat.record import InputError, data_path
 from kiviat.record.files import read_toml
 from kiviat.record.published import uses
 from kiviat.record.schema import refuse_other_version
+from kiviat.record.site import by_name
 from kiviat.record.suggestion import suggestion
 
 MACHINE_SCHEMA = "kiviat.machine/1"
@@ -240,13 +241,14 @@ def segment_numbers(segment: Segment) -> tuple[float, ...]:
 
 
 def machines() -> dict[str, Path]:
-    """Return the shipped machine files by name; frozen.toml lists the frozen ones and is not a machine."""
-    files = sorted(data_path("machines").glob("*.toml"))
-    return {path.stem: path for path in files if path.stem != "frozen"}
+    """Return the machine files by name, Kiviat's and those of sites; frozen.toml is not a machine."""
+    return {
+        name: path for name, path in by_name("machines", data_path("machines")).items() if name != "frozen"
+    }
 
 
 def find_machine(name: str) -> Machine:
-    """Return the shipped machine of that name, or load the file at that path."""
+    """Return the known machine of that name, or load the file at that path."""
     known = machines()
     if name in known:
         return load_machine(known[name])
