@@ -37,8 +37,8 @@ def test_a_run_is_measured_and_loaded(
 
 
 def test_a_refusal_is_the_message_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(kiviat.InputError, match=r"^--on 'simulted' is not a place to run"):
-        kiviat.run(benchmarks=["pingpong"], on="simulted", output=tmp_path)
+    with pytest.raises(kiviat.InputError, match=r"^there is no run 'nothing'"):
+        kiviat.run(output=tmp_path, options=["--resume", "nothing"])
     assert capsys.readouterr().err == ""
     assert list(tmp_path.iterdir()) == []
 
