@@ -19,7 +19,7 @@ def test_a_run_is_measured_and_loaded(
         benchmarks=["pingpong"],
         ranks=2,
         sizes="8",
-        axes={"cache": "on"},
+        axes={"cache": "hot"},
         launches=2,
         mpi=str(openmpi.mpicxx),
         output=tmp_path,

@@ -106,6 +106,11 @@ def test_names_from_outside_are_escaped(path: Path) -> None:
         assert "&lt;script&gt;" in shown._repr_html_() or shown is runs.runs
 
 
+def test_what_notebooks_show_is_escaped_once(make_run: MakeRun) -> None:
+    html = kiviat.compare(make_run().path, make_run().path)._repr_html_()
+    assert html.startswith("<p><b>") and "&lt;" not in html
+
+
 def test_long_tables_are_cut_and_say_so(path: Path) -> None:
     html = kiviat.load(path).samples._repr_html_()
     assert html.count("<tr>") == 21

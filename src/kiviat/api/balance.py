@@ -61,6 +61,9 @@ class BalanceResult(Tabular):
         write_whole(page, Path(output), "report")
         return Path(output)
 
+    def __repr__(self) -> str:
+        return f"<balance of {', '.join(system.name for system in self.details.systems)}>"
+
     def _repr_html_(self) -> str:
         from kiviat.report.balance.page import diagram  # noqa: PLC0415 (imports Plotly)
 

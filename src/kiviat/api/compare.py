@@ -58,6 +58,9 @@ class ComparisonResult(Tabular):
             ]
         )
 
+    def __repr__(self) -> str:
+        return f"<{self.details.b} against {self.details.a}: {self.conclusion}>"
+
     def _repr_html_(self) -> str:
         title = f"{self.details.b} against {self.details.a}:"
         shown = ("case", "unit", "a", "b", "ratio", "low", "high", "verdict")

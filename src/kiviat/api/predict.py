@@ -104,6 +104,9 @@ class PredictionResult(Tabular):
                 errors.setdefault(one.benchmark, []).append(abs(one.error))
         return {benchmark: statistics.median(found) for benchmark, found in errors.items()}
 
+    def __repr__(self) -> str:
+        return f"<{counted(len(self.values), 'value')} predicted by the model {self.machine.name}>"
+
     def _repr_html_(self) -> str:
         machine = self.machine
         title = f"{machine.name}, version {machine.version}, hash {machine.hash[:16]}:"

@@ -71,7 +71,7 @@ def run(
 def _started(words: Sequence[str]) -> Runs:
     """Start the command and return the runs whose directories it prints."""
     command = [sys.executable, "-P", "-c", _PROGRAM, _PACKAGES, *words]
-    last = ""
+    held = ""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogateescape") as printed:
         # A session of its own: Ctrl-C reaches it once, from us, and it ends its launches.
         process = subprocess.Popen(
@@ -86,10 +86,9 @@ def _started(words: Sequence[str]) -> Runs:
         try:
             assert process.stderr
             with process.stderr as lines:
-                for line in lines:
-                    last = line.strip() or last
-                    if not line.startswith("kiviat: "):
-                        print(line, end="", file=sys.stderr, flush=True)
+                for line in lines:  # the last one may be the reason of an error, which is raised instead
+                    print(held, end="", file=sys.stderr, flush=True)
+                    held = line
             code = process.wait()
         except BaseException:
             process.send_signal(signal.SIGINT)
@@ -97,9 +96,10 @@ def _started(words: Sequence[str]) -> Runs:
             raise
         printed.seek(0)
         paths = [line for line in printed.read().splitlines() if line]
-    message = last.removeprefix("kiviat: ")
+    message = held.strip().removeprefix("kiviat: ")
     if code > 128 or code < 0:
         raise KeyboardInterrupt(message)
     if code > _FAILED_CASES:
         raise InputError(message or f"kiviat run ended with exit code {code}")
+    print(held, end="", file=sys.stderr, flush=True)
     return read(Path(path) for path in paths)

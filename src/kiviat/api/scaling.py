@@ -48,6 +48,9 @@ class ScalingResult(Tabular):
         write_whole(page, Path(output), "report")
         return Path(output)
 
+    def __repr__(self) -> str:
+        return f"<scaling of {', '.join(reading.study.title for reading in self.readings)}>"
+
     def _repr_html_(self) -> str:
         shown = ("machine", "ranks", "value", "unit", "speedup", "efficiency", "serial", "clock")
         parts = []

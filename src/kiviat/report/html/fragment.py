@@ -25,7 +25,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], total: int |
         head, Markup("").join(lines)
     )
     count = len(rows) if total is None else total
-    return made + (paragraph(f"{len(shown)} of {count} rows") if count > len(shown) else "")
+    return str(made) + (paragraph(f"{len(shown)} of {count} rows") if count > len(shown) else "")
 
 
 def paragraph(text: str) -> str:
