@@ -82,7 +82,7 @@ class KiviatBase(rfm.RunOnlyRegressionTest):
             if row["case"] not in rows or row["metric"] == "time":
                 rows[row["case"]] = row
         self.perf_variables = {
-            f"{case}:{row['metric']}": sn.make_performance_function(sn.defer(row["median"]), row["unit"])
+            f"{case} {row['metric']}": sn.make_performance_function(sn.defer(row["median"]), row["unit"])
             for case, row in rows.items()
         }
 
