@@ -59,9 +59,9 @@ def test_every_cell_of_the_tutorial_works(
     monkeypatch.setenv("MPICXX", str(openmpi.mpicxx))
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
+    shown = []
     for cell in code_cells(json.loads(NOTEBOOK.read_text(encoding="utf-8"))):
-        outputs = executed("".join(cell["source"]), namespace)
-        kinds = [sorted(output.get("data", output)) for output in outputs]
-        stored = [sorted(output.get("data", output)) for output in cell["outputs"]]
-        assert kinds == stored, "python -m tests.api.notebook docs/tutorial/python.ipynb"
+        shown += executed("".join(cell["source"]), namespace)
+    drawn = [output for output in shown if "text/html" in output.get("data", {})]
+    assert len(drawn) == 6  # a run, two frames, a comparison, predictions, scaling
     assert (tmp_path / "report.html").stat().st_size > 0

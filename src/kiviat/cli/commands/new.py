@@ -40,7 +40,7 @@ def execute(request: NewRequest) -> int:
     path = own_folder() / f"{kind}s" / f"{name}{suffix}"
     template = (_TEMPLATES / f"{kind}{suffix}").read_text(encoding="utf-8")
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(template.replace("@NAME@", name), path, kind)
+    write_whole(template.replace("YOUR_NAME", name), path, kind)
     print(path)
     print(typeable(_NEXT[kind].format(name=name)))
     return 0

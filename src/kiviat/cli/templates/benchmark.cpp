@@ -1,9 +1,9 @@
-// @NAME@: a message goes around the ring of all ranks; the time is that of one hop.
+// YOUR_NAME: a message goes around the ring of all ranks; the time is that of one hop.
 #include "bench/pt2pt/partners.hpp"
 
 using namespace kiviat;
 
-static void @NAME@(Trial& t) {
+static void YOUR_NAME(Trial& t) {
   const Chain ring(t);
   const MPI_Comm comm = t.comm();
   // Buffers for what this rank sends, and for what its left neighbour sends it. They declare both payloads to the
@@ -24,7 +24,7 @@ static void @NAME@(Trial& t) {
       {.divisor = static_cast<double>(t.ranks()), .messages = 1, .initiator = true});
 }
 
-BENCHMARK(@NAME@,
+BENCHMARK(YOUR_NAME,
           .summary = "time of one hop of a message that goes around the ring of all ranks",
           .source = "state where its definition is from",
           .ranks = at_least(2),
