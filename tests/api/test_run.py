@@ -41,6 +41,8 @@ def test_a_refusal_is_the_message_of_the_command(tmp_path: Path, capsys: pytest.
         kiviat.run(output=tmp_path, options=["--resume", "nothing"])
     assert capsys.readouterr().err == ""
     assert list(tmp_path.iterdir()) == []
+    with pytest.raises(kiviat.InputError, match="a dry run has no results"):
+        kiviat.run(options=["--dry-run"])
 
 
 def test_arguments_are_words_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

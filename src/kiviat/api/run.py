@@ -49,6 +49,8 @@ def run(
     finished is kept, and `options=["--resume", …]` goes on. Failed cases do not raise; `Runs.records` has
     their outcome and reason.
     """
+    if "--dry-run" in options:
+        raise InputError("a dry run has no results to load; type `kiviat run --dry-run` in a terminal")
     words = ["run", *([] if plan is None else [fspath(plan)]), *benchmarks]
     given = {
         "-n": ranks if ranks is None or isinstance(ranks, int | str) else ",".join(map(str, ranks)),
