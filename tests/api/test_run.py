@@ -41,6 +41,10 @@ def test_a_refusal_is_the_message_of_the_command(tmp_path: Path, capsys: pytest.
         kiviat.run(output=tmp_path, options=["--resume", "nothing"])
     assert capsys.readouterr().err == ""
     assert list(tmp_path.iterdir()) == []
+    with pytest.raises(
+        kiviat.InputError, match=r"^--on 'simulted' is not a place to run"
+    ):  # before it builds
+        kiviat.run(benchmarks=["pingpong"], on="simulted", output=tmp_path)
     with pytest.raises(kiviat.InputError, match="a dry run has no results"):
         kiviat.run(options=["--dry-run"])
 

@@ -95,10 +95,11 @@ def run_once(request: RunRequest) -> tuple[int, Path | None]:
     that MPI determine the benchmarks, and these determine the plan. Only then is anything started or written.
     """
     request, resumed = _settled(request)
+    substrate = substrate_of(request.where.on)  # refused, if at all, before anything is built
     programs = _programs(request, resumed)
     if scheduler := scheduler_to_ask(request.where.on):
         return _submitted(scheduler, request, resumed, programs)
-    planned = _planned(request, resumed, programs, substrate_of(request.where.on))
+    planned = _planned(request, resumed, programs, substrate)
     _refuse_unplaceable(planned)
     if request.dry_run:
         _print_dry_run(planned)
