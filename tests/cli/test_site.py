@@ -149,3 +149,11 @@ def test_a_file_without_its_facts_is_named(
     done = kiviat("run", "pingpong", "--dry-run", *on)
     assert done.returncode == 2
     assert f"{kind}/bad.toml" in done.stderr and "is missing" in done.stderr
+
+
+def test_a_misspelt_fact_is_named(kiviat: Kiviat, home: Path) -> None:
+    (home / "vendors").mkdir()
+    (home / "vendors" / "bad.toml").write_text('derives = "mpich"\ntitel = "Bad"\n')
+    done = kiviat("list", "--mpi", "bad")
+    assert done.returncode == 2
+    assert "unknown key 'titel' in vendor" in done.stderr and "did you mean 'title'?" in done.stderr

@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 
 from kiviat.record import InputError
 from kiviat.record.site import by_name, read_facts, refusing_facts
+from kiviat.record.suggestion import suggestion
 
 # Condition "preloaded": ranks on an emulated cluster preload the library that the vendor's `preload` names.
 LaunchCondition = Literal["root", "oversubscribed", "bind", "probe", "emulated", "preloaded"]
@@ -24,6 +25,7 @@ LaunchCondition = Literal["root", "oversubscribed", "bind", "probe", "emulated",
 # The family that runs on modelled machines instead of real ones.
 SIMULATOR = "smpi"
 _FOLDER = Path(__file__).parent / "vendors"
+_TABLES = ("derives", "need", "leftover", "placement")  # keys of files that are no fields of a Vendor
 _COMPARISON = re.compile(r"(<=|>=|<|>|==)\s*(\d+(?:\.\d+)*)")
 
 
@@ -191,6 +193,12 @@ def vendors() -> dict[str, Vendor]:
 
 
 def _checked(path: Path, data: Mapping[str, Any]) -> Vendor:
+    known = [*_TABLES, *(field.name for field in fields(Vendor))]
+    for key in data:
+        if key not in known:
+            raise InputError(
+                f"unknown key {key!r} in vendor {path}{suggestion(key, known, 'known: ' + ', '.join(known))}"
+            )
     with refusing_facts(path, "vendor"):
         return _load(path, data)
 
