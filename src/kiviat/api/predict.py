@@ -12,11 +12,11 @@ from tempfile import TemporaryDirectory
 
 from kiviat.analysis.aggregate.calibration import calibrated
 from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.published.results import value_of
 from kiviat.api.runs import Named, Run, Runs, read_one
 from kiviat.api.table import Table, Tabular
 from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, find_machine
-from kiviat.analysis.published.results import value_of
 from kiviat.record import InputError, Record
 from kiviat.record import run as record
 from kiviat.record.types import Scalar

@@ -91,7 +91,8 @@ class Table:
         _refuse_absent("to_polars", "polars", "pyarrow")
         with self._opened() as connection:
             relation = connection.sql(self._query())
-            return interruptible(connection, relation.pl)
+            frame: polars.DataFrame = interruptible(connection, relation.pl)
+            return frame
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a DataFrame of pandas. Raise InputError if pandas is not installed."""
