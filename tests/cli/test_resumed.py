@@ -145,7 +145,7 @@ def test_a_link_in_a_run_is_not_followed(made: Made, tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("half a line")
     (path / "records.jsonl").unlink()
     (path / "records.jsonl").symlink_to(tmp_path / "precious")
-    with pytest.raises(InputError, match=r"records\.jsonl is a link"):
+    with pytest.raises(InputError, match=r"records\.jsonl is a symbolic link"):
         where_it_began(path, Where())
 
 

@@ -70,9 +70,9 @@ def test_every_validate_row_is_held_against_a_model_or_in_a_study() -> None:
     """Rows about several machines need results of all of them, which only studies have."""
     found = {one.row.id for name in machines() for one in validation(find_machine(name))}
     modelled = {name for one in machines() for name, _ in find_machine(one).published}
-    of = {row.paper.name for row in all_rows() if any(name in modelled for name, _ in row.machines)}
     for about in all_rows():
-        if about.paper.name in of and about.fact.use == "validate" and about.id not in found:
+        of_models = any(name in modelled for name, _ in about.machines)
+        if of_models and about.fact.use == "validate" and about.id not in found:
             assert about.fact.unanswered or all(
                 one.across_machines for one in questions(about, Subject((), 512))
             ), about.id

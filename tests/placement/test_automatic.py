@@ -307,5 +307,5 @@ def test_where_ranks_cannot_go(make: object, words: str) -> None:
 
 def test_a_placement_of_another_program_is_refused() -> None:
     target = of_shape("2x4")
-    with pytest.raises(InputError, match="the placement has 6 ranks, the matrix 4"):
+    with pytest.raises(InputError, match="the placement has 6 ranks, but the traffic matrix has 4"):
         of_layout(all_to_all(4), place(target.topology, 6, "cyclic"), target)

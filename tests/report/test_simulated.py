@@ -151,7 +151,7 @@ def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
 
 def test_points_and_tables_say_that_they_are_predicted(open_page: Open) -> None:
     page = open_page(render([simulated_run()], rows()))
-    (curve,) = [
+    curve, *_ = [
         trace for trace in plotted(page, "pingpong: time against message size") if trace.get("hovertext")
     ]
     assert all("predicted by a model, not measured" in text for text in curve["hovertext"])

@@ -95,7 +95,7 @@ def test_at_a_terminal_the_user_is_asked(
     for stream in (sys.stdin, sys.stderr):
         monkeypatch.setattr(stream, "isatty", lambda: True)
     monkeypatch.setattr(sys.stdin, "readline", iter(("y\n", "\n")).__next__)
-    with pytest.raises(InputError, match="perhaps it was cancelled"):
+    with pytest.raises(InputError, match="it may have been cancelled"):
         Job(schedulers()["slurm"], run, ENDS, "").run()
     assert submitted(jobs) == 2
     assert "Slurm does not report how job 1 ended; submit the rest? [y/N] " in capsys.readouterr().err

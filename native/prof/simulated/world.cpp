@@ -86,7 +86,7 @@ class World {
     mine.distances_of_world = new std::uint8_t[places_.size()]();
     for (std::size_t rank = 0; rank < places_.size(); ++rank)
       mine.distances_of_world[rank] = static_cast<std::uint8_t>(distance(here, places_[rank]));
-    Where where{};
+    Location where{};
     where.node_name = where.host = *property(here.host, "node") ? property(here.host, "node") : here.host->get_cname();
     where.node = static_cast<std::uint64_t>(here.node) + 1;
     where.cpus = property(here.host, "core");

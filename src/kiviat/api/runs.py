@@ -229,8 +229,11 @@ def read_one(name: Named) -> Run:
 
 
 def _paths(name: str) -> list[Path]:
-    if not has_magic(name) or Path(name).exists():
+    try:
         return [find_run(name)]
+    except InputError:
+        if not has_magic(name):
+            raise
     matching = sorted(glob(name))  # noqa: PTH207 (Path.glob takes no absolute patterns)
     found = [Path(path) for path in matching if (Path(path) / RUN_FILE).is_file()]
     if not found:
