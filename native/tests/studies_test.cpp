@@ -122,7 +122,9 @@ RANKED_TEST(dense_phases_have_the_bandwidth_of_their_distance, 4) {
     for (const char* axis : axes) chosen[axis] = words.at(axis);
     return in_network(world, network, benchmark, chosen);
   };
-  const Result exchange = result_of("dense_total_exchange", {}), pairwise = result_of("dense_pairwise", {}),
+  const Words disjoint = {{"bytes", "1000"}, {"phase_ms", "20"}, {"matching", "disjoint"}};
+  const Result exchange = result_of("dense_total_exchange", {}),
+               pairwise = in_network(world, network, "dense_pairwise", disjoint),
                cumulative = result_of("dense_cumulative", {"matching"}), random = result_of("dense_random", {"phases"});
   EXPECT(exchange.check == "passed");
   EXPECT(cumulative.check == "passed");

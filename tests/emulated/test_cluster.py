@@ -189,7 +189,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "kept" in kiviat("status")
     assert '"state": "up"' in kiviat("status", "--format", "json")
     with Cluster.up(Spec(1, 1), "run"):
-        with pytest.raises(InputError, match="belongs to the kiviat that is process"):
+        with pytest.raises(InputError, match="belongs to a running kiviat, process"):
             kiviat("down", "run")
         assert kiviat("down") == "lab is down\n"
     with pytest.raises(InputError, match="0 kept clusters"):

@@ -45,7 +45,7 @@ def test_a_delayed_link_keeps_its_rate() -> None:
 def test_a_delay_that_is_too_short_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delaying, "has_netem", lambda: False)
     with pytest.raises(
-        InputError, match=r"'2x1,delay=100ns': without netem, .* a frame takes \d+ us already"
+        InputError, match=r"'2x1,delay=100ns': without netem, .* a frame takes \d+ us to be forwarded"
     ):
         Cluster.up(parse_spec("2x1,delay=100ns"))
 
