@@ -15,7 +15,7 @@ inline std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
-      out += "\\";
+      out += '\\';
       out += c;
     } else if (static_cast<unsigned char>(c) < 0x20) {
       char escape[8];

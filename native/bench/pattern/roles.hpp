@@ -30,7 +30,7 @@ inline std::optional<std::vector<bool>> victims_of(const std::vector<int>& node_
                                                    std::uint64_t seed) {
   const int all = by_node ? std::ranges::max(node_of_rank) + 1 : static_cast<int>(node_of_rank.size());
   if (all < 2 * least_of_role) return std::nullopt;
-  const std::vector<bool> is = chosen(all, share, seed);
+  std::vector<bool> is = chosen(all, share, seed);
   if (!by_node) return is;
   std::vector<bool> victims;
   for (const int node : node_of_rank) victims.push_back(is[static_cast<std::size_t>(node)]);
