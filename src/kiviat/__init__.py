@@ -1,13 +1,11 @@
 """Kiviat evaluates how balanced a parallel computer is. docs/reference/python.md describes this interface.
 
-Names are imported when they are first used, so that `import kiviat` costs nothing. Not even the standard library is
-imported: until a command's signal handlers are installed, Ctrl-C would print a traceback.
+Names are imported when they are first used, so that `import kiviat` costs nothing. Not even the standard
+library is imported: until a command's signal handlers are installed, Ctrl-C would print a traceback.
 """
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from kiviat.api.balance import BalanceResult as BalanceResult
     from kiviat.api.balance import balance as balance
     from kiviat.api.compare import ComparisonResult as ComparisonResult
@@ -45,12 +43,12 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> "Any":
+def __getattr__(name: str) -> object:
     from importlib import import_module
 
     if name not in _MODULES:
         raise AttributeError(f"module 'kiviat' has no attribute {name!r}")
-    value = getattr(import_module(f"kiviat.{_MODULES[name]}"), name)
+    value: object = getattr(import_module(f"kiviat.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 
