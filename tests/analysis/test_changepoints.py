@@ -1,7 +1,6 @@
 """Protocol switches: found where anyone sees them, and none where there are none."""
 
 import json
-import math
 from pathlib import Path
 
 import numpy as np
@@ -101,21 +100,20 @@ def _starts(rng: np.random.Generator, sizes: int) -> list[int]:
 
 
 def test_a_smooth_curve_has_no_switches() -> None:
-    alarms = sum(bool(switches(SIZES, noisy([line(size) for size in SIZES], seed))) for seed in range(100))
-    assert alarms <= 2
+    alarms = sum(bool(switches(SIZES, noisy([line(size) for size in SIZES], seed))) for seed in range(200))
+    assert alarms <= 4  # 2 %
 
 
 def test_a_gently_bent_curve_has_no_jumps() -> None:
     """Bandwidth that falls by a third as messages outgrow the caches is no protocol switch."""
     times = [1.5e-6 + size / 10e9 * (1 + 0.5 * size / (size + 2e5)) for size in SIZES]
-    for seed in range(50):
-        found = switches(SIZES, noisy(times, seed, 0.01))
-        assert not any(each.kind == "jump" and abs(math.log(each.factor)) > 0.2 for each in found)
+    alarms = sum(any(s.kind == "jump" for s in switches(SIZES, noisy(times, seed))) for seed in range(100))
+    assert alarms <= 2
 
 
 def test_a_jump_is_always_found_in_its_place() -> None:
     times = [line(size) * (1.3 if size >= KNEE else 1) for size in SIZES]
-    for seed in range(50):
+    for seed in range(100):
         (found,) = switches(SIZES, noisy(times, seed))
         assert (found.below, found.above, found.kind) == (KNEE // 2, KNEE, "jump")
         assert found.factor == pytest.approx(1.3, abs=0.15)
@@ -147,8 +145,9 @@ def test_rendezvous_costs_a_handshake_and_saves_a_copy() -> None:
 def test_a_bend_without_a_jump() -> None:
     times = [line(size) if size <= KNEE else line(KNEE) + (size - KNEE) / 2.5e9 for size in SIZES]
     (found,) = switches(SIZES, noisy(times, 1, 0.01))
+    assert found.kind == "bend"
     assert found.below in (KNEE // 2, KNEE)
-    assert found.factor == pytest.approx(4, rel=0.15) or found.kind == "jump"
+    assert found.factor == pytest.approx(4, rel=0.1)
 
 
 @pytest.mark.parametrize("beyond", [1, 2])
@@ -164,7 +163,7 @@ def test_the_last_sizes_outgrow_their_lines(beyond: int) -> None:
 def test_a_jump_within_the_intervals_says_nothing() -> None:
     times = [line(size) * (1.3 if size >= KNEE else 1) for size in SIZES]
     assert switches(SIZES, times, [0.05] * len(SIZES))
-    assert not switches(SIZES, times, [0.4] * len(SIZES))
+    assert not switches(SIZES, times, [0.2] * len(SIZES))
 
 
 @pytest.mark.parametrize("points", range(6))
@@ -184,4 +183,4 @@ def test_segments_are_the_lines_between_switches() -> None:
 
 def test_errors_of_a_segment_are_relative() -> None:
     (whole,) = piecewise([1, 2, 3], [1.0, 2.0, 3.3]).segments
-    assert whole.median_error < whole.max_error < 0.1
+    assert 0.01 < whole.median_error < whole.max_error < 0.1

@@ -112,7 +112,8 @@ def piecewise(
     for place, cut in enumerate(cuts):
         before, _, after = ends[place : place + 3]
         gain = lines.cost[before, after] - lines.cost[before, cut] - lines.cost[cut, after]
-        change = _change(fits[place], fits[place + 1], x, cut, 2 * float(noise[cut - 1 : cut + 1].max()))
+        near = fits[place], _local(x[cut:after], y[cut:after], fits[place + 1])
+        change = _change(*near, x, cut, 2 * float(noise[cut - 1 : cut + 1].max()))
         if change is not None and _disjoint(y, widths, cut):
             found.append(Switch(sizes[cut - 1], sizes[cut], *change, float(gain) - _PENALTY))
     if tail < n:
@@ -229,6 +230,19 @@ def _least_squares(x: Floats, y: Floats, weights: Floats) -> _Fit:
     if intercept < 0:
         return 0.0, float((weights @ (x * y)) / (weights @ x**2))
     return intercept, slope
+
+
+def _local(x: Floats, y: Floats, fit: _Fit) -> _Fit:
+    """Return the line near the first points of a piece.
+
+    Where the piece's line would begin below 0, and so goes through the origin, that is the line through the
+    first points whatever its intercept: where times bend upwards, the lines meet.
+    """
+    if fit[0] > 0 or len(x) < _LEAST_PIECE:
+        return fit
+    x, y = x[:_LEAST_POINTS], y[:_LEAST_POINTS]
+    slope, intercept = np.polyfit(x, y, 1, w=1 / y)
+    return float(intercept), float(slope)
 
 
 def _change(before: _Fit, after: _Fit, x: Floats, cut: int, noise: float) -> tuple[str, float] | None:
