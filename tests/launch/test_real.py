@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.process import processes
+from kiviat.launch.run import transport_probe
 from kiviat.launch.run.outcome import Progress
 from kiviat.plan import Case
 from kiviat.record import schema
@@ -49,6 +51,23 @@ def test_records_transport_and_context(real: Run) -> None:
     assert len(launch["ranks"]) == launch["world"] == 2
     assert launch["transport"]["near"] is not None, launch["transport"]
     assert launch["transport"]["far"] is None, "there is one host only"
+
+
+def test_ranks_that_ended_before_a_look_are_looked_at_again(
+    mpich: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MPICH's transport between ranks of a node is read from files that running ranks have mapped."""
+    mapped, looks = transport_probe._mapped, list[set[str]]()
+
+    def too_late_at_first(*asked: Any) -> set[str]:
+        looks.append(mapped(*asked) if looks else set())
+        return looks[-1]
+
+    monkeypatch.setattr(transport_probe, "_mapped", too_late_at_first)
+    run = Run(mpich, build(mpich), tmp_path / "run")
+    run(plan(case("pingpong", 8)), transport=None)
+    assert len(looks) == 2 and looks[1]
+    assert run.launches[0]["transport"]["near"] is not None, run.launches[0]["transport"]
 
 
 def test_a_rank_killed_in_the_middle_of_a_case(real: Run) -> None:
