@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kiviat.analysis.published import verdict
 from kiviat.analysis.published.question import Question, Subject, all_rows
+from kiviat.analysis.published.verdict import Verdict
 from kiviat.machine.modelled.machine import Machine
+from kiviat.record.case_id import case_id
+from kiviat.record.validated import ComparedModel, ComparedRow
+
+# The mean of b_eff's random patterns follows from two of its metrics, and is none of them.
+_DERIVED = {"square_over": "randoms_at_lmax"}
+_PER_PROCESS = "_per_process"
 
 
 def subject(machine: Machine) -> Subject:
@@ -27,3 +36,47 @@ def calibration(machine: Machine) -> list[Question]:
 def validation(machine: Machine) -> list[Question]:
     """Return the questions of the rows that a model is validated with, not calibrated on."""
     return verdict.validation(subject(machine))
+
+
+def compared(
+    machine: Machine,
+    date: str,
+    judged: Iterable[tuple[Question, Verdict]],
+    fitted: Iterable[tuple[Question, Verdict]],
+) -> ComparedModel:
+    """Return the errors of a model as they are stored; `fitted` are the verdicts on rows it was fitted to."""
+    rows = [
+        *(row for one in judged if (row := _compared(*one, fitted=False))),
+        *(row for one in fitted if (row := _compared(*one, fitted=True))),
+    ]
+    return ComparedModel(machine.name, machine.version, machine.hash, date, tuple(rows))
+
+
+def _compared(question: Question, judged: Verdict, *, fitted: bool) -> ComparedRow | None:
+    """Return a row as it is stored; None for rows without an answer."""
+    first = next((quantity for series in question.series for quantity in series), None)
+    if first is None or judged.answer is None:
+        return None
+    form = question.claim.asks if question.claim else "value"
+    metric, case, fact = _DERIVED.get(form, first.metric), first.case, question.row.number
+    where = f" {case.per_node} on each node" if case.per_node else ""
+    return ComparedRow(
+        row=question.row.id,
+        form=form,
+        benchmark=case.benchmark,
+        metric=metric,
+        ranks=case.ranks,
+        bytes=case.bytes,
+        quantity=f"{case_id(case.benchmark, case.ranks, case.bytes, case.axes)}{where}: "
+        f"{metric.removesuffix(_PER_PROCESS)}",
+        unit=fact.unit if fact else "",
+        published=fact.value if fact else None,
+        predicted=None if fact is None or isinstance(judged.answer, bool) else _rounded(float(judged.answer)),
+        error=None if judged.error is None else _rounded(judged.error),
+        holds=judged.holds,
+        fitted=fitted,
+    )
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")

@@ -10,6 +10,7 @@ from kiviat.analysis.aggregate.nodes import host_of, nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings import congestion, contention, data_quality, overhead_and_links, performance
+from kiviat.analysis.findings.doubts import weighed
 from kiviat.analysis.findings.finding import Finding
 from kiviat.record.run import Run
 from kiviat.record.types import Row
@@ -36,11 +37,14 @@ def findings(
         own = [one for one in summaries if one.run == run.id and _has_ratios(one)]
         own_grids = [grid for grid in grids if grid.run == run.id]
         where = partial(nodes_of, run)
-        of_run = [
+        compared = [
             *performance.findings(own, run.machine.caches),
             *contention.findings(own, where),
             *congestion.findings(own, own_grids, where),
             *overhead_and_links.findings(own, own_grids, where, partial(host_of, run)),
+        ]
+        of_run = [
+            *weighed(compared, own, run),
             *data_quality.findings(own, run, [r for r in failed if r.run == run.id]),
         ]
         if len(runs) > 1:

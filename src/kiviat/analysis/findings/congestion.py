@@ -69,7 +69,8 @@ def findings(summaries: Sequence[Summary], grids: Sequence[Grid], nodes_of: Node
         headline = "Traffic of other ranks hardly matters"
         detail = f"At worst, {_CALLS[worst.victim]} takes {times} during {_words(worst.congestor)}. {shared}"
     importance = 0.45 + 0.25 * min(1.0, (worst.mean - 1) / 9) if felt and certain else 0.4
-    yield Finding("congestion", importance, headline, detail, evidence(whole))
+    factor = worst.mean if felt else _IMPACT
+    yield Finding("congestion", importance, headline, detail, evidence(whole), factor=factor)
 
 
 _CALLS = {"latency": "a short message", "bandwidth": "a window of long messages", "allreduce": "an allreduce"}

@@ -99,12 +99,22 @@ def _shared(sharing: Sharing) -> Finding:
     keeps = f"{sharing.what} at once keep {_percent(sharing.share)} of the bandwidth of one alone"
     if resource == "none":
         return Finding(
-            "shared-resource", 0.35, f"No contention: {keeps}", sharing.verdict.reason, sharing.evidence
+            "shared-resource",
+            0.35,
+            f"No contention: {keeps}",
+            sharing.verdict.reason,
+            sharing.evidence,
+            factor=1 / ENOUGH,
         )
     points = f", which points to {_RESOURCES[resource]}" if resource in _RESOURCES else ""
     importance = 0.72 if points else 0.5
     return Finding(
-        "shared-resource", importance, f"{keeps}{points}", sharing.verdict.reason, sharing.evidence
+        "shared-resource",
+        importance,
+        f"{keeps}{points}",
+        sharing.verdict.reason,
+        sharing.evidence,
+        factor=1 / sharing.share if sharing.share > 0 else None,
     )
 
 
@@ -131,7 +141,8 @@ def _b_eff(summaries: Sequence[Summary], nodes_of: NodesOf, sharing: Sequence[Sh
         f"b_eff is {_rate(whole)} per process. {_why(factor, loaded, nodes_of(loaded.ranks), sharing)}"
     )
     importance = 0.45 + 0.25 * min(1.0, max(0.0, factor - 1) / 4)
-    yield Finding("contention", importance, headline, detail, evidence(loaded, alone, whole))
+    found = max(factor, 1 / ENOUGH)  # a smaller factor says that nothing is short
+    yield Finding("contention", importance, headline, detail, evidence(loaded, alone, whole), factor=found)
 
 
 def _why(factor: float, loaded: Summary, nodes: Nodes | None, sharing: Sequence[Sharing]) -> str:
@@ -169,7 +180,8 @@ def _rings(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding]
         f"{_crossing_of_rings(natural, nodes_of(natural.ranks), ratio if differ else 1.0)}"
     )
     importance = 0.45 + 0.2 * min(1.0, abs(1 - ratio)) if differ else 0.25
-    yield Finding("rings", importance, headline, detail, evidence(natural, random))
+    found = ratio if differ else _ALIKE
+    yield Finding("rings", importance, headline, detail, evidence(natural, random), factor=found)
 
 
 def _crossing_of_rings(natural: Summary, nodes: Nodes | None, ratio: float) -> str:
@@ -219,6 +231,7 @@ def _phases(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding
             headline,
             _crossing_of_phases(ratio, nodes_of(ratio.ranks)),
             evidence(ratio),
+            factor=ratio.median if differ else _ALIKE,
         )
 
 
@@ -252,6 +265,7 @@ def _halves(summaries: Sequence[Summary]) -> Iterator[Finding]:
         f"Both directions, {worst.ranks} ranks. Random halves differ in the number of pairs that leave their "
         "node and in the links that they cross; the totals alone cannot tell which of the two matters.",
         evidence(worst, best),
+        factor=best.median / worst.median,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from kiviat.analysis.aggregate.calibration import calibrated
+from kiviat.analysis.aggregate.known_errors import PAGE, kinds, known_errors, lines
 from kiviat.analysis.aggregate.summary import Summary, studies
 from kiviat.analysis.findings.finding import Evidence, Finding, named
 from kiviat.analysis.statistics.intervals import MIN_LAUNCHES
@@ -21,7 +22,7 @@ _MODES_APART = 1.4
 def findings(summaries: Sequence[Summary], run: Run, failed: Sequence[Row]) -> Iterator[Finding]:
     """Return all findings about the data quality of one run; `failed` are its rows that are not ok."""
     launches: Sequence[Launch] = run.launches
-    yield from _simulated(run)
+    yield from _simulated(summaries, run)
     yield from _failures(failed)
     yield from _launches(launches)
     yield from _tcp(launches)
@@ -55,8 +56,8 @@ def _failures(failed: Sequence[Row]) -> Iterator[Finding]:
         yield Finding("failures", importance, f"{headline}: {reason}", detail, evidence, severity)
 
 
-def _simulated(run: Run) -> Iterator[Finding]:
-    """Report what qualifies a prediction: model, calibration, losses."""
+def _simulated(summaries: Sequence[Summary], run: Run) -> Iterator[Finding]:
+    """Report what qualifies a prediction: model, calibration, known errors, losses."""
     model = run.machine.model
     if model is None:
         return
@@ -66,7 +67,8 @@ def _simulated(run: Run) -> Iterator[Finding]:
         f"Predicted by a model, not measured: {model.title}",
         f"Model {model.name}, version {model.version}, hash {model.hash[:12]}. "
         + f"Calibrated {calibrated(model)}."
-        + (f" {len(model.assumed)} of its numbers are assumed." if model.assumed else ""),
+        + (f" {len(model.assumed)} of its numbers are assumed." if model.assumed else "")
+        + f" Its known errors: {'; '.join(lines(known_errors(model), kinds(summaries)))} ({PAGE}).",
         (),
     )
     if model.uncalibrated:

@@ -15,7 +15,8 @@ class Finding:
     """A noteworthy result of a run, in words with numbers and units.
 
     `importance` orders findings, from 0 to 1. `evidence` names its cases and metrics.
-    `severity` is "info", or "warning" where results or the machine need attention.
+    `severity` is "info", or "warning" where results or the machine need attention. `factor`: how many times
+    one quantity is another; of findings that two are alike, the limit of alike; None if it compares nothing.
     """
 
     kind: str
@@ -24,6 +25,7 @@ class Finding:
     detail: str
     evidence: Evidence
     severity: str = "info"
+    factor: float | None = None
 
 
 def named(summary: Summary) -> str:

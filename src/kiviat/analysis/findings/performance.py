@@ -154,6 +154,7 @@ def _both_ways(summaries: Sequence[Summary], pingpong: Sequence[Summary]) -> Ite
             "duplex.",
             _evidence(worst, alone[size_of(worst)]),
             "warning" if cost(worst) > _SLOW_BOTH_WAYS else "info",
+            cost(worst),
         )
 
 
@@ -191,6 +192,7 @@ def _slow_collective(summaries: Sequence[Summary], pingpong: Sequence[Summary]) 
         "or another binding.",
         _evidence(*(entry[1] for entry in slow)),
         "warning",
+        factor,
     )
 
 
@@ -220,6 +222,7 @@ def _odd_ranks(summaries: Sequence[Summary]) -> Iterator[Finding]:
         f"{_time(worst.median)} against {_time(power.median)}: its algorithm favours powers of two. "
         f"{counted(len(odd), 'such case')}.",
         _evidence(*(entry[1] for entry in odd)),
+        factor=factor,
     )
 
 

@@ -881,7 +881,12 @@ def _model(command: argparse.ArgumentParser) -> None:
     validate.add_argument(
         "--sensitivity", action="store_true", help="also vary each assumed number by a quarter (slow)"
     )
-    validate.add_argument("--write", action="store_true", help="write docs/reference/validation.md")
+    validate.add_argument(
+        "--write",
+        action="store_true",
+        help="store the errors in machines/validated.json; of all machines, also write "
+        "docs/reference/validation.md",
+    )
 
 
 def _place(command: argparse.ArgumentParser) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.analysis.aggregate.calibration import calibrated, in_short
+from kiviat.analysis.aggregate.known_errors import PAGE, known_errors, lines, short_text
 from kiviat.cli.options.files import print_name
 from kiviat.cli.options.request import ModelListRequest, ModelShowRequest
 from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_rows, print_table
@@ -73,24 +74,24 @@ def _list(request: ModelListRequest) -> int:
     if request.format != "table":
         print_rows([_entry(machine) for machine in found], request.format)
         return 0
-    headings = ["name", "nodes × sockets × cores", "network", "calibration", "version", "machine"]
+    headings = ["name", "nodes × sockets × cores", "network", "calibration", f"error ({PAGE})", "machine"]
     rows = [
         [
             machine.name,
             f"{machine.nodes} × {machine.whole('node.sockets')} × {machine.whole('node.cores')}",
             machine.topology_kind,
             in_short(machine),
-            str(machine.version),
+            short_text(known_errors(machine)),
             machine.title,
         ]
         for machine in found
     ]
-    print_table("<><<><", headings, rows)
+    print_table("<><<<<", headings, rows)
     return 0
 
 
 def _entry(machine: Machine) -> dict[str, Any]:
-    return {**about(machine), "file": str(machine.path)}
+    return {**about(machine), "known_error": short_text(known_errors(machine)), "file": str(machine.path)}
 
 
 def _show(request: ModelShowRequest) -> int:
@@ -127,6 +128,7 @@ def _draw(machine: Machine, path: Path) -> None:
 def _whole(machine: Machine) -> dict[str, Any]:
     return {
         **_entry(machine),
+        "known_errors": _errors(machine),
         "variants": _variants(machine),
         "numbers": {place: asdict(quantity) for place, quantity in places(machine)},
         "words": dict(machine.words),
@@ -136,6 +138,19 @@ def _whole(machine: Machine) -> dict[str, Any]:
         "losses": list(machine.losses),
         "published": [{"machine": machine, "mode": mode} for machine, mode in machine.published],
     }
+
+
+def _errors(machine: Machine) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": one.kind,
+            "fitted": one.fitted,
+            "median": one.middle,
+            "worst": one.worst,
+            "rows": len(one.errors),
+        }
+        for one in known_errors(machine).kinds
+    ]
 
 
 def _meaning(machine: Machine, place: str) -> str:
@@ -200,6 +215,7 @@ def _about(machine: Machine) -> Iterator[tuple[str, str]]:
     facts = {fact.id: (paper.short, fact) for paper in papers() for s in paper.systems for fact in s.facts}
     rows = [_row(name, *facts[name]) if name in facts else name for name in machine.calibrated_on]
     yield "calibrated", ": ".join(filter(None, (calibrated(machine), "; ".join(rows))))
+    yield "known errors", f"{'; '.join(lines(known_errors(machine)))} ({PAGE})"
     words = {**machine.words, **{f"mpi.algorithms.{k}": v for k, v in machine.algorithms.items()}}
     yield "choices", ", ".join(f"{place} {word}" for place, word in sorted(words.items()))
     if machine.published:

@@ -19,11 +19,13 @@ from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, find_machine, machines
 from kiviat.model.page import ModelVerdict, columns, effect_text, errors, page
 from kiviat.model.sensitivity import Variant, effects, variants
-from kiviat.model.validation import calibration, validation
+from kiviat.model.validation import calibration, compared, validation
 from kiviat.record import InputError, write_whole
 from kiviat.record.units import counted
+from kiviat.record.validated import VALIDATED_FILE, ComparedModel, read_compared, write_compared
 
 _PAGE = Path("docs/reference/validation.md")
+_ERRORS = Path("machines") / VALIDATED_FILE
 
 
 def execute(request: ModelCheckRequest | ModelValidateRequest) -> int:
@@ -68,27 +70,51 @@ def _check(request: ModelCheckRequest) -> int:
 
 def _validate(request: ModelValidateRequest) -> int:
     found = [find_machine(name) for name in request.machines or machines()]
-    if request.write and request.machines:
-        raise InputError(f"--write makes {_PAGE} of all machines; leave {', '.join(request.machines)} out")
-    if request.write and not _PAGE.parent.is_dir():
-        raise InputError(f"--write: there is no folder {_PAGE.parent} here; go to the top of the source tree")
+    _refuse_writing(request)
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
     results: list[tuple[Machine, list[ModelVerdict]]] = []
+    stored: list[ComparedModel] = []
     for machine in found:
-        judged = _validated(machine, request.sensitivity)
+        questions = validation(machine)
+        judged = _validated(machine, questions, request.sensitivity)
         results.append((machine, judged))
         _print(machine, judged, request.sensitivity)
+        if request.write:
+            own = [one for one in calibration(machine) if one.row.id in machine.calibrated_on]
+            fitted = zip(own, _judged(machine, own), strict=True)
+            pairs = zip(questions, (one.verdict for one in judged), strict=True)
+            stored.append(compared(machine, today, pairs, fitted))
     everything = [error for _, judged in results for error in errors(judged)]
     if everything and len(results) > 1:
         middle = statistics.median(everything)
         print(f"\n{counted(len(everything), 'number')}: median error {100 * middle:.0f} %")
     if request.write:
-        write_whole(page(results, f"{datetime.now(UTC):%Y-%m-%d}"), _PAGE, "page")
-        print(f"written: {_PAGE}")
+        kept = {} if not request.machines else read_compared(_ERRORS)
+        write_compared([*(kept | {one.name: one for one in stored}).values()], _ERRORS)
+        print(f"written: {_ERRORS}")
+        if not request.machines:
+            write_whole(page(results, today), _PAGE, "page")
+            print(f"written: {_PAGE}")
     return 0
 
 
-def _validated(machine: Machine, sensitivity: bool) -> list[ModelVerdict]:
-    questions = validation(machine)
+def _refuse_writing(request: ModelValidateRequest) -> None:
+    """Raise InputError where `--write` has no place to write to, or would store other models' errors."""
+    if not request.write:
+        return
+    for folder in (_PAGE.parent, _ERRORS.parent):
+        if not folder.is_dir():
+            raise InputError(f"--write: there is no folder {folder} here; go to the top of the source tree")
+    shipped = {path.stem for path in _ERRORS.parent.glob("*.toml")}
+    for name in request.machines:
+        if name not in shipped:
+            raise InputError(
+                f"--write: {name} is none of the machines in {_ERRORS.parent}/, whose errors are stored; "
+                "leave it or --write out"
+            )
+
+
+def _validated(machine: Machine, questions: Sequence[Question], sensitivity: bool) -> list[ModelVerdict]:
     verdicts = _judged(machine, questions)
     if not sensitivity:
         return [ModelVerdict(verdict) for verdict in verdicts]

@@ -1,0 +1,237 @@
+"""What a model's errors were on published rows, by kind of quantity: printed beside what it predicts.
+
+The errors are stored by `kiviat model validate --write` (kiviat.record.validated), never computed here.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.record.units import counted
+from kiviat.record.validated import ComparedModel, ComparedRow, compared_models
+
+PAGE = "docs/reference/validation.md"
+
+# Ends of the classes of collectives' message sizes, in bytes.
+_SMALL, _MEDIUM = 1 << 10, 64 << 10
+
+POINT_TO_POINT = "point to point"
+RANDOM_RINGS = "rings in random order"
+_PAIRS = (
+    "pingpong",
+    "pingping",
+    "latency",
+    "uniband",
+    "biband",
+    "streaming",
+    "sendrecv",
+    "exchange",
+    "pair_pingpong",
+)
+_COLLECTIVES = (
+    *(
+        "allgather",
+        "allgatherv",
+        "allreduce",
+        "alltoall",
+        "alltoallv",
+        "barrier",
+        "bcast",
+        "gather",
+        "gatherv",
+    ),
+    *("reduce", "reduce_scatter", "scatter", "scatterv"),
+)
+_PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp", "hpccg", "gears", "lj")
+_PATTERNS = (
+    *("dense_cumulative", "dense_pairwise", "dense_random", "dense_total_exchange", "all_pairs", "bisection"),
+    *("congestion", "distance", "sick_links"),
+)
+# Metrics of b_eff and of rings whose kind is not that of the whole study.
+_OF_RINGS = {
+    "rings_at_lmax": "rings",
+    "natural_bandwidth": "rings",
+    "randoms_at_lmax": RANDOM_RINGS,
+    "random_bandwidth": RANDOM_RINGS,
+    "natural_latency": "rings of 8 B",
+    "random_latency": "rings of 8 B",
+    "at_lmax": "b_eff at its largest message",
+    "pingpong_latency": POINT_TO_POINT,
+    "pingpong_bandwidth": POINT_TO_POINT,
+}
+_PER_PROCESS = "_per_process"
+# Forms of rows whose answer is the quantity itself; errors of ratios, shares and places of bends are of other
+# things than what is predicted.
+_QUANTITIES = ("value", "best", "least", "square_over")
+
+
+class Hashed(Protocol):
+    """A machine file, or the model in a run's run.json."""
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+
+    @property
+    def hash(self) -> str:
+        """Hash of everything in the machine file that a simulation depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownError:
+    """Errors of one kind: relative, with sign, one for each independent quantity.
+
+    `fitted`: the model was fitted to these rows.
+    """
+
+    kind: str
+    errors: tuple[float, ...]
+    fitted: bool = False
+
+    @property
+    def middle(self) -> float:
+        """The median error, with sign."""
+        return statistics.median(self.errors)
+
+    @property
+    def typical(self) -> float:
+        """The median absolute error."""
+        return statistics.median(map(abs, self.errors))
+
+    @property
+    def worst(self) -> float:
+        """The error that is farthest from 0."""
+        return max(self.errors, key=abs)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownErrors:
+    """What is known of a model's errors.
+
+    `compared` is None if the model was never compared; `stale` says that it has changed since. Both times
+    `kinds` is empty. Of `judged` orderings and bounds that it was not fitted to, `held` hold.
+    """
+
+    model: str
+    compared: ComparedModel | None
+    stale: bool
+    kinds: tuple[KnownError, ...]
+    held: int = 0
+    judged: int = 0
+
+    def of(self, kind: str) -> KnownError | None:
+        """Return the errors of a kind; those on rows that the model was fitted to if there are no others."""
+        found = [one for one in self.kinds if one.kind == kind]
+        return min(found, key=lambda one: one.fitted, default=None)
+
+    @property
+    def tested(self) -> bool:
+        """True if a published row that the model was not fitted to was compared with the present model."""
+        return self.judged > 0 or any(not one.fitted for one in self.kinds)
+
+
+def kind_of(benchmark: str, metric: str, ranks: int, size: int | None) -> str:
+    """Return the kind of a predicted quantity, such as "collectives up to 64 KiB"; empty if it has none."""
+    if benchmark in ("b_eff", "ring"):
+        stem = metric.removesuffix(_PER_PROCESS)
+        return _OF_RINGS.get(stem, benchmark if benchmark == "b_eff" else "")
+    if benchmark in _PAIRS:
+        return POINT_TO_POINT if ranks == 2 else "pairs and neighbours at once"
+    collective = benchmark.removeprefix("i") if benchmark[1:] in _COLLECTIVES else benchmark
+    if collective in _COLLECTIVES:
+        if size is None or size <= _SMALL:
+            return "collectives up to 1 KiB"
+        return "collectives up to 64 KiB" if size <= _MEDIUM else "collectives above 64 KiB"
+    if benchmark in _PATTERNS:
+        return "dense patterns"
+    return "programs" if benchmark in _PROGRAMS else ""
+
+
+def kinds(summaries: Iterable[Summary]) -> list[str]:
+    """Return the kinds of predicted quantities, each once."""
+    found = (kind_of(one.benchmark, one.metric, one.ranks, one.bytes) for one in summaries)
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def known_errors(model: Hashed) -> KnownErrors:
+    """Return what is stored of a model's errors; none of an earlier version of it."""
+    compared = compared_models().get(model.name)
+    if compared is None:
+        return KnownErrors(model.name, None, False, ())
+    if compared.hash != model.hash:
+        return KnownErrors(model.name, compared, True, ())
+    answered = [row.holds for row in compared.rows if row.holds is not None and not row.fitted]
+    return KnownErrors(
+        model.name, compared, False, tuple(_kinds(compared.rows)), sum(answered), len(answered)
+    )
+
+
+def _kinds(rows: Iterable[ComparedRow]) -> Iterable[KnownError]:
+    """Yield the errors by kind; accumulated and per process are one quantity, whose first row counts."""
+    found: dict[tuple[str, bool], dict[str, float]] = {}
+    for row in rows:
+        kind = kind_of(row.benchmark, row.metric, row.ranks, row.bytes)
+        if kind and row.error is not None and row.holds is None and row.form in _QUANTITIES:
+            found.setdefault((kind, row.fitted), {}).setdefault(row.quantity, row.error)
+    for (kind, fitted), errors in found.items():
+        yield KnownError(kind, tuple(errors.values()), fitted)
+
+
+def error_text(known: KnownErrors, kind: str) -> str:
+    """Return "+12 %, 6 rows, worst +31 %", what is known of it otherwise, or why nothing is."""
+    one = known.of(kind)
+    return _numbers(one) if one else nothing_known(known, kind)
+
+
+def nothing_known(known: KnownErrors, kind: str = "") -> str:
+    """Return why no error is known: never compared, changed since, or no published row of that kind."""
+    if known.compared is None:
+        return "unknown: never compared with published results"
+    if known.stale:
+        return "unknown: not validated since the model changed"
+    return "unknown: no published row of that kind" if kind else "unknown: no published row"
+
+
+def _numbers(one: KnownError) -> str:
+    rows = counted(len(one.errors), "row")
+    fitted = " it was fitted to" if one.fitted else ""
+    worst = f", worst {percent(one.worst)}" if len(one.errors) > 1 else ""
+    return f"{percent(one.middle)}, {rows}{fitted}{worst}"
+
+
+def percent(error: float) -> str:
+    """Return a relative error as text; beyond a factor of ten, the factor."""
+    return f"×{1 + error:.3g}" if error >= 9 else f"{100 * error:+.0f} %"
+
+
+def short_text(known: KnownErrors) -> str:
+    """Return a text for tables: "±53 %, 9 rows, 3 of 4 orderings", without rows that it was fitted to."""
+    if known.compared is None:
+        return "never compared"
+    if known.stale:
+        return "not validated since it changed"
+    errors = [abs(error) for one in known.kinds if not one.fitted for error in one.errors]
+    words = [f"±{100 * statistics.median(errors):.0f} %, {counted(len(errors), 'row')}"] if errors else []
+    words += [f"{known.held} of {known.judged} orderings"] if known.judged else []
+    return ", ".join(words) or "no published row tests it"
+
+
+def lines(known: KnownErrors, kinds: Iterable[str] | None = None) -> list[str]:
+    """Return a line for each kind: "b_eff +72 %, 1 row"; without `kinds`, for all that are known.
+
+    If nothing is known of any, one line says so.
+    """
+    if known.compared is None or known.stale:
+        return [nothing_known(known)]
+    wanted = dict.fromkeys(one.kind for one in known.kinds) if kinds is None else dict.fromkeys(kinds)
+    found = [f"{kind} {error_text(known, kind)}" for kind in wanted if known.of(kind)]
+    unknown = [kind for kind in wanted if kind and not known.of(kind)]
+    if unknown:
+        found.append(f"no published row: {', '.join(unknown)}")
+    if kinds is None and known.judged:
+        found.append(f"orderings and bounds: {known.held} of {known.judged} hold")
+    return found or [nothing_known(known)]

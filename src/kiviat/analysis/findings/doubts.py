@@ -1,0 +1,84 @@
+"""Findings from predictions, weighed against the model's errors on published rows.
+
+A finding that compares two predicted quantities is stated only if the factor between them is larger than the
+model's typical error on published rows of their kinds.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kiviat.analysis.aggregate.known_errors import (
+    PAGE,
+    KnownError,
+    KnownErrors,
+    error_text,
+    kind_of,
+    known_errors,
+)
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.findings.finding import Finding
+from kiviat.record.run import Run
+from kiviat.record.units import three_digits
+
+# What findings of a kind are about, for the sentence that it cannot be told.
+_ABOUT = {
+    "contention": "what it costs that all ranks communicate",
+    "shared-resource": "whether simultaneous pairs limit each other",
+    "rings": "whether rings in random order are slower than in rank order",
+    "phases": "whether far partners cost more than near ones",
+    "bisection": "whether bisection bandwidth depends on the halves",
+    "congestion": "what traffic of other ranks costs",
+    "both-ways": "what messages both ways at once cost",
+    "slow-collective": "whether collectives are slow",
+    "power-of-two": "whether numbers of ranks other than powers of two are slow",
+}
+# Kinds that stand in the evidence beside what is compared.
+_BESIDE = {"contention": "b_eff"}
+_IMPORTANCE = 0.3
+
+
+def weighed(found: Iterable[Finding], summaries: Sequence[Summary], run: Run) -> Iterator[Finding]:
+    """Yield the findings of a run; of a model, "cannot say" in place of those that its errors exceed.
+
+    Where no error of any of the kinds is known, the detail says so.
+    """
+    model = run.machine.model
+    if model is None:
+        yield from found
+        return
+    known = known_errors(model)
+    by_name = {(one.case, one.metric): one for one in summaries}
+    for finding in found:
+        yield finding if finding.factor is None else _weighed(finding, finding.factor, known, by_name)
+
+
+def _weighed(
+    finding: Finding, factor: float, known: KnownErrors, by_name: Mapping[tuple[str, str], Summary]
+) -> Finding:
+    named = [by_name[one] for one in finding.evidence if one in by_name]
+    kinds = dict.fromkeys(kind_of(one.benchmark, one.metric, one.ranks, one.bytes) for one in named)
+    kinds.pop(_BESIDE.get(finding.kind, ""), None)
+    errors = [error for kind in kinds if kind and (error := known.of(kind))]
+    if not errors:
+        return replace(finding, detail=f"{finding.detail} No published row tests the model on this.".strip())
+    worst = max(errors, key=_spread)
+    if _spread(worst) < max(factor, 1 / factor):
+        return finding
+    about = _ABOUT.get(finding.kind, "this")
+    return Finding(
+        finding.kind,
+        min(finding.importance, _IMPORTANCE),
+        f"Cannot say {about}: the model's error is larger than what it finds",
+        f"It predicts a factor of {three_digits(factor)} or less between quantities of which it is off by a "
+        f"factor of {three_digits(_spread(worst))}: {worst.kind} {error_text(known, worst.kind)} ({PAGE}).",
+        finding.evidence,
+    )
+
+
+def _spread(error: KnownError) -> float:
+    """Return the typical error as a factor of at least 1: 2 for errors of +100 % and of -50 %."""
+    return math.exp(statistics.median(abs(math.log(max(1 + one, 1e-3))) for one in error.errors))

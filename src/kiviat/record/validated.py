@@ -1,0 +1,98 @@
+"""Errors of machine models on published rows, as `kiviat model validate --write` stores them.
+
+They are in machines/validated.json. Each model has the hash that it had when it was compared, so that
+errors of an earlier version of a model cannot pass for those of the present one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kiviat.record.errors import InputError
+from kiviat.record.files import read_text
+from kiviat.record.schema import data_path, refuse_other_version
+from kiviat.record.writing import write_whole
+
+VALIDATED_SCHEMA = "kiviat.validated/1"
+VALIDATED_FILE = "validated.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRow:
+    """A published row and what a model gave for it.
+
+    `form` is "value" for a row that is a quantity itself, else the form of its claim (analysis/published).
+    `error` is predicted / published - 1, None for bounds, statements and rows without an answer; `holds` is
+    for bounds and statements. `published` and `predicted` are in `unit`, None for statements. `quantity`
+    names the first case and the metric: rows of one quantity are one piece of evidence. `fitted`: the model
+    was fitted to the row, so that its error is none of a prediction.
+    """
+
+    row: str
+    form: str
+    benchmark: str
+    metric: str
+    ranks: int
+    bytes: int | None
+    quantity: str
+    unit: str
+    published: float | None
+    predicted: float | None
+    error: float | None
+    holds: bool | None
+    fitted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedModel:
+    """A model as compared: its name, version and hash, the day, and its rows."""
+
+    name: str
+    version: int
+    hash: str
+    date: str
+    rows: tuple[ComparedRow, ...]
+
+
+@cache
+def compared_models() -> Mapping[str, ComparedModel]:
+    """Return the models of Kiviat's package by name, as compared last."""
+    return read_compared(data_path("machines") / VALIDATED_FILE)
+
+
+def read_compared(path: Path) -> dict[str, ComparedModel]:
+    """Return the models in a file; none if there is no file. Raise InputError if it cannot be read."""
+    try:
+        data = json.loads(read_text(path))
+        refuse_other_version(data.get("schema"), VALIDATED_SCHEMA)
+        return {one["name"]: _model(one) for one in data["models"]}
+    except FileNotFoundError:
+        return {}
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{path} cannot be read as errors of models ({error}); "
+            "`kiviat model validate --write` makes it anew"
+        ) from None
+
+
+def write_compared(models: Sequence[ComparedModel], path: Path) -> None:
+    """Replace the file by these models, sorted by name, one row to a line."""
+    lines = []
+    for one in sorted(models, key=lambda model: model.name):
+        about = {"name": one.name, "version": one.version, "hash": one.hash, "date": one.date}
+        rows = ",\n".join(f"  {json.dumps(asdict(row))}" for row in one.rows)
+        lines.append(json.dumps(about)[:-1] + f', "rows": [\n{rows}\n]}}')
+    text = f'{{"schema": "{VALIDATED_SCHEMA}", "models": [\n' + ",\n".join(lines) + "\n]}\n"
+    write_whole(text, path, "errors of models")
+
+
+def _model(data: Mapping[str, Any]) -> ComparedModel:
+    rows = tuple(ComparedRow(**row) for row in data["rows"])
+    return ComparedModel(data["name"], data["version"], data["hash"], data["date"], rows)
