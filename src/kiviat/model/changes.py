@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kiviat.machine.modelled.machine import LEVELS, Machine, Segment
+from kiviat.machine.modelled.machine import LEVELS, Machine, Segment, unit_of
 from kiviat.machine.modelled.quantity import Quantity, parse_value, quantity_json
 from kiviat.model.numbers import text_of
 from kiviat.model.shapes import WITH_RADIX, fitting
@@ -76,8 +76,9 @@ def assumed_places(machine: Machine) -> list[str]:
 
 def _change(machine: Machine, place: str, value: str) -> dict[str, Any]:
     table, _, key = place.partition(".")
-    if place in machine.numbers:
-        changed: dict[str, Any] = _json(_changed(machine.numbers[place], value, place))
+    unit = unit_of(place)
+    if place in machine.numbers or (unit and table != "mpi") or place.startswith("mpi.collective."):
+        changed: dict[str, Any] = _json(_changed(machine.numbers.get(place), value, place))
         for name in reversed(place.split(".")):
             changed = {name: changed}
         return changed
@@ -88,8 +89,8 @@ def _change(machine: Machine, place: str, value: str) -> dict[str, Any]:
     if place.startswith("mpi.algorithms."):
         return {"mpi": {"algorithms": {key.partition(".")[2]: value}}}
     level, _, part = key.partition(".")
-    if table == "mpi" and level == "in_flight" and part in machine.in_flight:
-        return {"mpi": {"in_flight": {part: _json(_changed(machine.in_flight[part], value, place))}}}
+    if level == "in_flight" and unit:
+        return {"mpi": {"in_flight": {part: _json(_changed(machine.in_flight.get(part), value, place))}}}
     if table == "mpi" and level in LEVELS and part in _PARTS:
         segments = [_segment(segment, part, value, place) for segment in machine.segments[level]]
         return {"mpi": {level: segments}}
@@ -104,15 +105,26 @@ def _example_places(machine: Machine) -> list[str]:
     return [*machine.numbers, "topology.kind", *levels]
 
 
-def _changed(quantity: Quantity, value: str, place: str) -> Quantity:
-    """Return the changed quantity: "2x" and "+10%" are relative, anything else is the new value."""
-    if match := _FACTOR.fullmatch(value):
-        number = quantity.value * float(match[1])
-    elif match := _PERCENT.fullmatch(value):
-        number = quantity.value * (1 + float(match[1]) / 100)
+def _changed(quantity: Quantity | None, value: str, place: str) -> Quantity:
+    """Return the changed quantity: "2x" and "+10%" are relative, anything else is the new value.
+
+    A machine file may omit the number (`quantity` is None); then only a value can be given.
+    """
+    unit = quantity.unit if quantity else unit_of(place)
+    assert unit is not None
+    relative, percent = _FACTOR.fullmatch(value), _PERCENT.fullmatch(value)
+    if quantity is None and (relative or percent):
+        raise InputError(
+            f"--set {place}={value}: the machine file omits {place}, so there is nothing to change; "
+            f"give a value{'' if unit == '1' else f' in {unit}'}"
+        )
+    if quantity and relative:
+        number = quantity.value * float(relative[1])
+    elif quantity and percent:
+        number = quantity.value * (1 + float(percent[1]) / 100)
     else:
-        number = parse_value(int(value) if value.isdecimal() else value, quantity.unit, f"--set {place}")
-    return Quantity(number, quantity.unit, text_of(number, quantity.unit), (SOURCE,), "assumed")
+        number = parse_value(int(value) if value.isdecimal() else value, unit, f"--set {place}")
+    return Quantity(number, unit, text_of(number, unit), (SOURCE,), "assumed")
 
 
 def _json(quantity: Quantity) -> dict[str, Any]:
@@ -129,8 +141,6 @@ def _segment(segment: Segment, part: str, value: str, place: str) -> dict[str, A
     for name in _PARTS:
         quantity: Quantity | None = getattr(segment, name)
         if name == part:
-            if quantity is None:
-                raise InputError(f"--set {place}={value}: the machine file lacks it; nothing to change")
             quantity = _changed(quantity, value, place)
         if quantity is not None:
             data[name] = _json(quantity)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from kiviat.analysis.published import verdict
-from kiviat.analysis.published.question import Question, Subject, all_rows
+from kiviat.analysis.published.question import Question, Subject, all_rows, rows_about
 from kiviat.analysis.published.verdict import Verdict
 from kiviat.machine.modelled.machine import Machine
 from kiviat.record.case_id import case_id
+from kiviat.record.published import Fact
 from kiviat.record.validated import ComparedModel, ComparedRow
 
 # The mean of b_eff's random patterns follows from two of its metrics, and is none of them.
@@ -36,6 +38,29 @@ def calibration(machine: Machine) -> list[Question]:
 def validation(machine: Machine) -> list[Question]:
     """Return the questions of the rows that a model is validated with, not calibrated on."""
     return verdict.validation(subject(machine))
+
+
+def published_values(machine: Machine) -> dict[tuple[str, str], Fact]:
+    """Return the published numbers of a machine by case and metric, ranks placed in order.
+
+    The first of several counts. A published bandwidth of one message is its time, too.
+    """
+    found: dict[tuple[str, str], Fact] = {}
+    for row in rows_about(subject(machine)):
+        fact = row.number
+        for question in verdict.questions(row, subject(machine)) if fact else ():
+            quantities = [one for series in question.series for one in series]
+            if fact is None or question.claim or len(quantities) != 1 or quantities[0].case.per_node:
+                continue
+            case, metric = quantities[0].case, quantities[0].metric
+            name = case_id(case.benchmark, case.ranks, case.bytes, case.axes)
+            found.setdefault((name, metric), fact)
+            if case.benchmark == "pingpong" and metric == "bandwidth" and case.bytes:
+                found.setdefault((name, "time"), replace(fact, value=case.bytes / fact.value, unit="s"))
+            whole, _, its = fact.measures.partition(".")
+            if whole == "b_eff" and row.system.processes:
+                found.setdefault((case_id(whole, row.system.processes, None, {}), its), fact)
+    return found
 
 
 def compared(

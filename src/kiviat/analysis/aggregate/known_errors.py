@@ -20,6 +20,7 @@ PAGE = "docs/reference/validation.md"
 _SMALL, _MEDIUM = 1 << 10, 64 << 10
 
 POINT_TO_POINT = "point to point"
+RATIOS = "ratios of results"
 RANDOM_RINGS = "rings in random order"
 _PAIRS = (
     "pingpong",
@@ -47,6 +48,7 @@ _COLLECTIVES = (
     *("reduce", "reduce_scatter", "scatter", "scatterv"),
 )
 _PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp", "hpccg", "gears", "lj")
+_KERNELS = ("dgemm", "fft", "hpl", "ptrans", "random_access", "stream")
 _PATTERNS = (
     *("dense_cumulative", "dense_pairwise", "dense_random", "dense_total_exchange", "all_pairs", "bisection"),
     *("congestion", "distance", "sick_links"),
@@ -64,8 +66,8 @@ _OF_RINGS = {
     "pingpong_bandwidth": POINT_TO_POINT,
 }
 _PER_PROCESS = "_per_process"
-# Forms of rows whose answer is the quantity itself; errors of ratios, shares and places of bends are of other
-# things than what is predicted.
+# Forms of rows whose answer is the quantity itself. Others are ratios and shares, a kind of their own, and
+# places of bends, of which an error says nothing.
 _QUANTITIES = ("value", "best", "least", "square_over")
 
 
@@ -148,6 +150,8 @@ def kind_of(benchmark: str, metric: str, ranks: int, size: int | None) -> str:
         return "collectives up to 64 KiB" if size <= _MEDIUM else "collectives above 64 KiB"
     if benchmark in _PATTERNS:
         return "dense patterns"
+    if benchmark in _KERNELS:
+        return "kernels of HPC Challenge"
     return "programs" if benchmark in _PROGRAMS else ""
 
 
@@ -175,8 +179,11 @@ def _kinds(rows: Iterable[ComparedRow]) -> Iterable[KnownError]:
     found: dict[tuple[str, bool], dict[str, float]] = {}
     for row in rows:
         kind = kind_of(row.benchmark, row.metric, row.ranks, row.bytes)
-        if kind and row.error is not None and row.holds is None and row.form in _QUANTITIES:
-            found.setdefault((kind, row.fitted), {}).setdefault(row.quantity, row.error)
+        quantity = row.quantity
+        if row.form not in _QUANTITIES:
+            kind, quantity = (RATIOS, row.row) if row.unit in ("1", "%") else ("", "")
+        if kind and row.error is not None and row.holds is None:
+            found.setdefault((kind, row.fitted), {}).setdefault(quantity, row.error)
     for (kind, fitted), errors in found.items():
         yield KnownError(kind, tuple(errors.values()), fitted)
 
@@ -193,7 +200,7 @@ def nothing_known(known: KnownErrors, kind: str = "") -> str:
         return "unknown: never compared with published results"
     if known.stale:
         return "unknown: not validated since the model changed"
-    return "unknown: no published row of that kind" if kind else "unknown: no published row"
+    return "unknown: no published row of that kind" if kind else "unknown: no published row compared"
 
 
 def _numbers(one: KnownError) -> str:
@@ -214,10 +221,12 @@ def short_text(known: KnownErrors) -> str:
         return "never compared"
     if known.stale:
         return "not validated since it changed"
-    errors = [abs(error) for one in known.kinds if not one.fitted for error in one.errors]
+    tested = [one for one in known.kinds if not one.fitted]
+    tested = [one for one in tested if one.kind != RATIOS] or tested
+    errors = [abs(error) for one in tested for error in one.errors]
     words = [f"±{100 * statistics.median(errors):.0f} %, {counted(len(errors), 'row')}"] if errors else []
     words += [f"{known.held} of {known.judged} orderings"] if known.judged else []
-    return ", ".join(words) or "no published row tests it"
+    return ", ".join(words) or "no published row compared"
 
 
 def lines(known: KnownErrors, kinds: Iterable[str] | None = None) -> list[str]:
@@ -229,9 +238,8 @@ def lines(known: KnownErrors, kinds: Iterable[str] | None = None) -> list[str]:
         return [nothing_known(known)]
     wanted = dict.fromkeys(one.kind for one in known.kinds) if kinds is None else dict.fromkeys(kinds)
     found = [f"{kind} {error_text(known, kind)}" for kind in wanted if known.of(kind)]
-    unknown = [kind for kind in wanted if kind and not known.of(kind)]
-    if unknown:
-        found.append(f"no published row: {', '.join(unknown)}")
+    if unknown := [kind for kind in wanted if not known.of(kind)]:
+        found.append(f"unknown, for want of published rows: {', '.join(unknown)}")
     if kinds is None and known.judged:
         found.append(f"orderings and bounds: {known.held} of {known.judged} hold")
     return found or [nothing_known(known)]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kiviat.analysis.aggregate.calibration import calibrated
+from kiviat.analysis.aggregate.known_errors import PAGE, KnownErrors, error_text, kind_of, known_errors
 from kiviat.analysis.published.results import value_of
 from kiviat.cli.options.native_program import described, program
 from kiviat.cli.options.request import WhatIfRequest, Where
@@ -24,10 +25,12 @@ from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.launch.substrates.substrate import layout_of
 from kiviat.machine.modelled.machine import Machine, find_machine, load_machine
 from kiviat.model.changes import changes
+from kiviat.model.validation import published_values
 from kiviat.placement import Layout
 from kiviat.plan import Overrides, load_plan
 from kiviat.plan.case import Case
 from kiviat.record import InputError, Record
+from kiviat.record.published import Fact
 from kiviat.record.units import UNAVAILABLE, format_bytes, format_value
 from kiviat.report.topology.text import in_short
 from kiviat.trace import Trace, read_trace
@@ -52,7 +55,8 @@ def execute(request: WhatIfRequest) -> int:
         records, apart = _simulated(request, base, changed)
     half = len(records) // 2
     pairs = list(zip(records[:half], records[half:], strict=True))
-    lines = [line for before, after in pairs for line in _lines(before, after)]
+    known, published = known_errors(base), published_values(base)
+    lines = [line for before, after in pairs for line in _lines(before, after, known, published)]
     if request.format != "table":
         print_rows(lines, request.format)
     else:
@@ -144,13 +148,20 @@ def _cases(request: WhatIfRequest, ranks: int) -> Sequence[Case]:
     return plan.cases
 
 
-def _lines(before: Record, after: Record) -> Iterator[dict[str, object]]:
-    """Yield the lines of a case: its time, or all metrics of a study, before and after."""
+def _lines(
+    before: Record, after: Record, known: KnownErrors, published: Mapping[tuple[str, str], Fact]
+) -> Iterator[dict[str, object]]:
+    """Yield the lines of a case: its time, or all metrics of a study, before and after.
+
+    `published` is the published value of the machine as it is, `known_error` that of its model on the kind.
+    """
     names = [metric.name for metric in before.metrics or after.metrics]
     for name in ["time"] if "time" in names else names:
         metric = before.metric(name) or after.metric(name)
         assert metric
         one, other = value_of(before, name), value_of(after, name)
+        kind = kind_of(before.benchmark, name, before.ranks, before.bytes)
+        fact = published.get((before.case, name))
         yield {
             "benchmark": before.benchmark,
             "ranks": before.ranks,
@@ -162,6 +173,8 @@ def _lines(before: Record, after: Record) -> Iterator[dict[str, object]]:
             "base": one,
             "changed": other,
             "ratio": other / one if one and other is not None else None,
+            "published": fact.value if fact else None,
+            "known_error": error_text(known, kind),
         }
 
 
@@ -196,11 +209,15 @@ def _print(
                 *(_value(line[name], str(line["unit"])) for name in ("base", "changed")),
                 UNAVAILABLE if not isinstance(ratio, float) else f"{ratio:.3f}",
                 better,
+                "–" if line["published"] is None else _value(line["published"], str(line["unit"])),
+                str(line["known_error"]),
             ]
         )
     heads = ["benchmark", "ranks", "bytes", "", "base", "changed", "changed/base", ""]
-    print_table("<>><>>><", heads, shown)
-    if all(cells[-1] == "equal" for cells in shown):
+    heads += ["published", "error of the base"]
+    print_table("<>><>>><><", heads, shown)
+    print(f"error of the base: on published rows of that kind; {PAGE}")
+    if all(cells[7] == "equal" for cells in shown):
         print(f"nothing changed: what is slowest here was left as it is. {_slowest(changed, lines, apart)}")
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from kiviat.analysis.aggregate.known_errors import PAGE, kinds, known_errors, lines
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.aggregate.tables import Grid, grids
 from kiviat.analysis.findings.all import findings, top
@@ -57,8 +58,11 @@ def _print_findings(path: Path, run: Run, rows: Sequence[Row], tables: Sequence[
     for line in failures(rows):
         print(line)
     # Failures have been printed already.
-    found = [one for one in findings(summarise(rows), [run], rows, tables) if one.kind != "failures"]
+    summaries = summarise(rows)
+    found = [one for one in findings(summaries, [run], rows, tables) if one.kind != "failures"]
     for number, finding in enumerate(top(found, _MOST_IMPORTANT), 1):
         print(f"{number}. {finding.headline}")
+    if run.machine.model and (of := kinds(summaries)):
+        print(f"known errors of the model: {'; '.join(lines(known_errors(run.machine.model), of))} ({PAGE})")
     print(typeable(f"results  {path}  (`kiviat show {call_run(path)}`)"))
     sys.stdout.flush()

@@ -240,6 +240,22 @@ def segment_numbers(segment: Segment) -> tuple[float, ...]:
     return (*fixed, *(0.0 if quantity is None else quantity.value for quantity in optional))
 
 
+def unit_of(place: str) -> str | None:
+    """Return the unit of a number that machine files may have, such as "core.copy_bandwidth", else None.
+
+    Costs of messages are "mpi.LEVEL.PART", for all segments of a level.
+    """
+    if place in _FIELDS:
+        return _FIELDS[place][0]
+    table, _, key = place.partition(".")
+    level, _, part = key.partition(".")
+    if table != "mpi":
+        return None
+    if level == "in_flight":
+        return "B" if part in LEVELS else None
+    return _SEGMENT[part][0] if level in LEVELS and part in _SEGMENT else None
+
+
 def machines() -> dict[str, Path]:
     """Return the machine files by name, Kiviat's and those of sites; frozen.toml is not a machine."""
     return {

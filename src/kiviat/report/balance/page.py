@@ -178,7 +178,7 @@ def _value(cell: Cell, share: float | None, column: int, origin: str) -> Value:
     )
 
 
-_SHOWN_FACTS = ("Machine", "Processor", "Cores", "Nodes", "Memory", "Network", "MPI", "Model")
+_SHOWN_FACTS = ("Machine", "Processor", "Cores", "Nodes", "Memory", "Network", "MPI", "Model", "Known error")
 
 
 def _facts(system: System, run: Run | None) -> list[tuple[str, str]]:

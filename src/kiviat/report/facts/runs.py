@@ -8,8 +8,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from kiviat.analysis.aggregate.known_errors import PAGE, known_errors, short_text
 from kiviat.analysis.hpcc.bottlenecks import listed
-from kiviat.record.run import Interface, Launch, Placement, PlanOfRun, Run
+from kiviat.record.run import Interface, Launch, Model, Placement, PlanOfRun, Run
 from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value
 from kiviat.report.facts.simulated_machines import network, nodes
 from kiviat.report.html.figure import RunLabel
@@ -70,11 +71,7 @@ class Badge:
 
 
 _SIMULATED = Badge("Simulated", "simulated", "These times come from a model; nothing was measured.")
-_UNCALIBRATED = Badge(
-    "Uncalibrated network",
-    "warning",
-    "No published result of this network exists to calibrate or validate the model.",
-)
+_UNCALIBRATED = "Uncalibrated network"
 _REPORTED = Badge("As reported", "plain", "Another program reported these values; there are no samples.")
 _EMULATED = Badge("Emulated network", "warning", "Real MPI over emulated links of a set rate.")
 _EMBEDDED = Badge(
@@ -93,7 +90,7 @@ def badges(run: Run) -> list[Badge]:
     unfinished = Badge("Incomplete", "warning", f"This run is {run.state}; cases are missing.")
     conditions = (
         (_SIMULATED, run.clock == "simulated"),
-        (_UNCALIBRATED, bool(run.machine.model and run.machine.model.uncalibrated)),
+        (_uncalibrated(run.machine.model), bool(run.machine.model and run.machine.model.uncalibrated)),
         (_REPORTED, run.clock == "reported"),
         (_EMULATED, run.substrate == "emulated"),
         (_EMBEDDED, any(launch.embedded for launch in launches)),
@@ -105,6 +102,19 @@ def badges(run: Run) -> list[Badge]:
     return [badge for badge, applies in conditions if applies]
 
 
+def _uncalibrated(model: Model | None) -> Badge:
+    known = known_errors(model) if model else None
+    if known and known.tested:
+        meaning = f"No published result calibrated it. Its known error: {short_text(known)} ({PAGE})."
+    elif known and known.stale:
+        meaning = (
+            f"No published result calibrated it, and it was not validated since the model changed ({PAGE})."
+        )
+    else:
+        meaning = "No published result of this network calibrated or validated the model."
+    return Badge(_UNCALIBRATED, "warning", meaning)
+
+
 def facts(run: Run) -> Facts:
     """Return names and values for the head of the page."""
     machine, plan = run.machine, run.plan
@@ -114,6 +124,7 @@ def facts(run: Run) -> Facts:
             ("Nodes", nodes(model)),
             ("Network", network(model) + (", uncalibrated" if model.uncalibrated else "")),
             ("Model", f"{model.name}, version {model.version}, {model.hash[:12]}"),
+            ("Known error", f"{short_text(known_errors(model))} ({PAGE})"),
             ("Simulator", ", ".join(run.mpis) or "unknown"),
             ("Ranks", _ranks(run)),
             ("Plan", _plan(plan)),

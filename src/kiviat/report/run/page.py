@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from kiviat.analysis.aggregate.known_errors import error_text, kind_of, known_errors
 from kiviat.analysis.aggregate.summary import Summary, studies, summarise
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings.all import Finding, findings
@@ -12,6 +13,7 @@ from kiviat.analysis.loggp import fit_loggp
 from kiviat.record import Row
 from kiviat.record.run import Run
 from kiviat.record.traits import traits_of
+from kiviat.record.units import UNAVAILABLE
 from kiviat.report.facts import runs as described
 from kiviat.report.facts.simulated_machines import modelled
 from kiviat.report.html.figure import Figure, RunLabel
@@ -98,7 +100,12 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
         "report.html.j2",
         data,
         styles=("balance.css",),
-        filters={"bounds": tables.bounds, "share": tables.share, "conditions": tables.conditions},
+        filters={
+            "bounds": tables.bounds,
+            "share": tables.share,
+            "conditions": tables.conditions,
+            "known_error": _errors(runs),
+        },
         title=described.title(runs),
         labels=labels,
         names=names,
@@ -167,6 +174,18 @@ def _findings(
         for finding in findings(by_run[run.id], [run], [row for row in missing if row.run == run.id], grids)
     ]
     return sorted(found, key=lambda entry: -entry[1].importance)
+
+
+def _errors(runs: Sequence[Run]) -> Callable[[Summary], str]:
+    """Return a function from a prediction to the known error of its model on that kind of quantity."""
+    known = {run.id: known_errors(model) for run in runs if (model := run.machine.model)}
+
+    def text(summary: Summary) -> str:
+        kind = kind_of(summary.benchmark, summary.metric, summary.ranks, summary.bytes)
+        of_run = known.get(summary.run)
+        return error_text(of_run, kind) if of_run else UNAVAILABLE
+
+    return text
 
 
 def _verdicts(

@@ -175,9 +175,7 @@ def _machine(machine: MachineResults, label: RunLabel, judged: Sequence[JudgedRo
         facts = [*facts, ("Calibrated", calibrated(model))]
         if own.median is not None:
             known = f"median {100 * own.median:.0f} % over {counted(len(own.errors), 'published number')}"
-            facts.append(("Known error", f"{known} that the model was not fitted to"))
-        else:
-            facts.append(("Known error", "no published number here tests it: docs/reference/validation.md"))
+            facts.append(("Error here", f"{known} that the model was not fitted to"))
     return {
         "name": label.label,
         "clock": label.clock,
