@@ -73,8 +73,9 @@ def _weighed(
         finding.kind,
         min(finding.importance, _IMPORTANCE),
         f"Cannot say {about}: the model's error is larger than what it finds",
-        f"It predicts a factor of {three_digits(factor)} or less between quantities of which it is off by a "
-        f"factor of {three_digits(_spread(worst))}: {worst.kind} {error_text(known, worst.kind)} ({PAGE}).",
+        f"It finds a factor of up to {three_digits(max(factor, 1 / factor))} between quantities of which it "
+        f"is off by a factor of {three_digits(_spread(worst))}: {worst.kind} {error_text(known, worst.kind)} "
+        f"({PAGE}).",
         finding.evidence,
     )
 
