@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kiviat.machine.modelled.machine import LEVELS, Machine, Segment, unit_of
+from kiviat.machine.modelled.machine import LEVELS, Machine, Segment, load_machine, unit_of
 from kiviat.machine.modelled.quantity import Quantity, parse_value, quantity_json
 from kiviat.model.numbers import text_of
 from kiviat.model.shapes import WITH_RADIX, fitting
@@ -47,6 +47,16 @@ def changes(machine: Machine, settings: Sequence[str]) -> dict[str, Any]:
     if topology := _topology(machine, given):
         _merge(merged, {"topology": topology})
     return merged
+
+
+def changed(base: Machine, settings: Sequence[str]) -> Machine:
+    """Return the machine with all settings; InputError names what is invalid, or contradicts the rest."""
+    given = changes(base, settings)
+    try:
+        return load_machine(base.path, given)
+    except InputError as error:
+        reason = str(error).replace(str(base.path), f"{base.name} so changed")
+        raise InputError(f"--set {', '.join(settings)}: {reason}") from None
 
 
 def scaled(machine: Machine, place: str, factor: float) -> dict[str, Any]:

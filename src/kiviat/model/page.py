@@ -37,11 +37,14 @@ class ModelVerdict:
     causes: Sequence[Effect] = ()
 
 
-def page(machines: Sequence[tuple[Machine, Sequence[ModelVerdict]]], date: str) -> str:
-    """Return the page in Markdown: an overview, then a section per machine."""
+def page(
+    machines: Sequence[tuple[Machine, Sequence[ModelVerdict]]], date: str, across: Sequence[Verdict] = ()
+) -> str:
+    """Return the page in Markdown: an overview, a section per machine, then rows across machines."""
     parts = [_HEAD.format(date=date), *_overview(machines)]
     for machine, judged in machines:
         parts += _section(machine, judged)
+    parts += _across(across)
     return "\n".join(parts)
 
 
@@ -56,6 +59,20 @@ def _overview(machines: Sequence[tuple[Machine, Sequence[ModelVerdict]]]) -> Ite
         worst = f"{100 * max(numbers):.0f} %" if numbers else "–"
         held = f"{sum(orders)} of {len(orders)} hold" if orders else "–"
         yield f"| [{machine.name}](#{machine.name}) | {len(numbers)} | {middle} | {worst} | {held} | {left} |"
+    yield ""
+
+
+def _across(across: Sequence[Verdict]) -> Iterator[str]:
+    if not across:
+        return
+    judged = [one.holds for one in across if one.holds is not None]
+    yield "## Across machines\n"
+    yield f"{sum(judged)} of {len(judged)} orderings and bounds hold.\n"
+    yield "| row | what | published | predicted | error |"
+    yield "|---|---|---|---|---|"
+    for one in across:
+        cells = [one.row.id, about_text(one.row), *columns(one)]
+        yield "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
     yield ""
 
 

@@ -18,7 +18,7 @@ from kiviat.record.valid import first_wrong
 PUBLISHED_SCHEMA = "kiviat.published/2"
 
 # Units of the papers, converted to those of records; 1 MB is 10^6 bytes.
-_UNITS = {
+UNITS = {
     **{"MB/s": (1e6, "B/s"), "GB/s": (1e9, "B/s"), "us": (1e-6, "s")},
     **{"B": (1.0, "B"), "kB": (1e3, "B"), "MB": (1e6, "B"), "W": (1.0, "W"), "%": (1.0, "%")},
     **{"TF/s": (1e12, "flop/s"), "GFLOPS": (1e9, "flop/s"), "MFLOPS/W": (1e6, "flop/J")},
@@ -248,14 +248,14 @@ def _system(data: dict[str, Any]) -> System:
 
 
 def _size_series(data: dict[str, Any]) -> SizeSeries:
-    factor, unit = _UNITS[data["unit"]]
+    factor, unit = UNITS[data["unit"]]
     rest = {key: value for key, value in data.items() if key not in ("bytes", "values", "unit")}
     points = zip(data["bytes"], data["values"], strict=True)
     return SizeSeries(**rest, unit=unit, points=tuple((size, value * factor) for size, value in points))
 
 
 def _fact(data: dict[str, Any]) -> Fact:
-    factor, unit = _UNITS[data["unit"]]
+    factor, unit = UNITS[data["unit"]]
     # IMB before 2019 printed MB/s with 1 MB = 2^20 bytes.
     factor *= data.get("base_bytes", 10**6) / 10**6
     rest = {key: value for key, value in _claimed(data).items() if key != "base_bytes"}

@@ -23,8 +23,8 @@ from kiviat.launch.process.signals import Interrupted
 from kiviat.launch.programs.replay import refuse_unplaceable, replay, speed_of
 from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.launch.substrates.substrate import layout_of
-from kiviat.machine.modelled.machine import Machine, find_machine, load_machine
-from kiviat.model.changes import changes
+from kiviat.machine.modelled.machine import Machine, find_machine
+from kiviat.model.changes import changed as changed_machine
 from kiviat.model.validation import published_values
 from kiviat.placement import Layout
 from kiviat.plan import Overrides, load_plan
@@ -44,7 +44,7 @@ def execute(request: WhatIfRequest) -> int:
     base = find_machine(request.machine)
     if not request.set:
         raise InputError("what-if needs a change: --set nic.bandwidth=2x, for example")
-    changed = _changed(base, request.set)
+    changed = changed_machine(base, request.set)
     if request.replay and request.benchmarks:
         raise InputError(
             f"benchmarks ({request.benchmarks[0]}, …) and --replay exclude each other; give one of them"
@@ -66,15 +66,6 @@ def execute(request: WhatIfRequest) -> int:
             if record.outcome != "ok":
                 print(f"{record.outcome}: {record.case}, {where}: {record.reason}", file=sys.stderr)
     return 1 if any(record.outcome == "failed" for record in records) else 0
-
-
-def _changed(base: Machine, settings: Sequence[str]) -> Machine:
-    changed = changes(base, settings)
-    try:
-        return load_machine(base.path, changed)
-    except InputError as error:
-        reason = str(error).replace(str(base.path), f"{base.name} so changed")
-        raise InputError(f"--set {', '.join(settings)}: {reason}") from None
 
 
 def _simulated(request: WhatIfRequest, base: Machine, changed: Machine) -> tuple[list[Record], bool]:

@@ -872,12 +872,27 @@ def _model(command: argparse.ArgumentParser) -> None:
         "validate",
         "compare models with all other published rows",
         "  kiviat model validate                            all machines\n"
-        "  kiviat model validate altix-bx2 --sensitivity    one, and the effect of its assumptions\n",
+        "  kiviat model validate altix-bx2 --sensitivity    one, and the effect of its assumptions\n"
+        "  kiviat model validate mine.toml --rows mine.csv  hold your model to your measurements\n",
         "Rows that a model was fitted to are not used here, so the errors are those of predictions.",
     )
     validate.add_argument(
         "machines", nargs="*", metavar="MACHINE", help="machines to validate (default: all)"
     )
+    validate.add_argument(
+        "--rows",
+        metavar="FILE",
+        help="compare with your rows instead: CSV with benchmark, metric, ranks, value, unit, and if needed "
+        "bytes, per_node, place, axes, id",
+    )
+    validate.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="PLACE=VALUE",
+        help="change the machine first, as in `kiviat what-if`; may be repeated",
+    )
+    validate.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
     validate.add_argument(
         "--sensitivity", action="store_true", help="also vary each assumed number by a quarter (slow)"
     )

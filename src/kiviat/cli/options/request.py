@@ -278,12 +278,18 @@ class ModelCheckRequest(Request):
 
 @dataclass(frozen=True)
 class ModelValidateRequest(Request):
-    """Options of `kiviat model validate`; without `machines` it validates all."""
+    """Options of `kiviat model validate`; without `machines` it validates all.
+
+    `rows` is a file of measured values that replace the published ones, `set` are changes of the machines.
+    """
 
     module = "subcommands.model_rows"
     machines: tuple[str, ...]
+    rows: str | None
+    set: tuple[str, ...]
     sensitivity: bool
     write: bool
+    format: TableFormat
 
 
 @dataclass(frozen=True)

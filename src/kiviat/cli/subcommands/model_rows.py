@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from kiviat.analysis.published.question import Case, Question
 from kiviat.analysis.published.results import key, lookup_in
-from kiviat.analysis.published.text import about_text
+from kiviat.analysis.published.text import about_text, published_text
 from kiviat.analysis.published.verdict import TOLERANCE, Verdict, conflicts, is_exact, judge
+from kiviat.analysis.published.verdict import questions as asked_of
 from kiviat.cli.options.request import ModelCheckRequest, ModelValidateRequest
-from kiviat.cli.text.table import bold, print_table
+from kiviat.cli.text.table import bold, print_rows, print_table
 from kiviat.cli.visible import erase_line, visible_cell
 from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, find_machine, machines
+from kiviat.model.across import cases_across, lookup_across, questions_across
+from kiviat.model.changes import changed
+from kiviat.model.own_rows import own_rows
 from kiviat.model.page import ModelVerdict, columns, effect_text, errors, page
 from kiviat.model.sensitivity import Variant, effects, variants
-from kiviat.model.validation import calibration, compared, validation
-from kiviat.record import InputError, write_whole
+from kiviat.model.validation import calibration, compared, subject, validation
+from kiviat.plan import shipped_benchmarks
+from kiviat.record import InputError, Record, write_whole
 from kiviat.record.units import counted
 from kiviat.record.validated import VALIDATED_FILE, ComparedModel, read_compared, write_compared
 
@@ -69,33 +74,106 @@ def _check(request: ModelCheckRequest) -> int:
 
 
 def _validate(request: ModelValidateRequest) -> int:
-    found = [find_machine(name) for name in request.machines or machines()]
-    _refuse_writing(request)
+    found = _asked(request)
     today = f"{datetime.now(UTC):%Y-%m-%d}"
+    tell = request.format == "table"
     results: list[tuple[Machine, list[ModelVerdict]]] = []
     stored: list[ComparedModel] = []
+    rows = own_rows(Path(request.rows), _benchmarks()) if request.rows else []
     for machine in found:
-        questions = validation(machine)
+        questions = [one for row in rows for one in asked_of(row, subject(machine))]
+        questions = questions if rows else validation(machine)
         judged = _validated(machine, questions, request.sensitivity)
         results.append((machine, judged))
-        _print(machine, judged, request.sensitivity)
+        if tell:
+            _print(machine, judged, request.sensitivity)
         if request.write:
             own = [one for one in calibration(machine) if one.row.id in machine.calibrated_on]
             fitted = zip(own, _judged(machine, own), strict=True)
             pairs = zip(questions, (one.verdict for one in judged), strict=True)
             stored.append(compared(machine, today, pairs, fitted))
-    everything = [error for _, judged in results for error in errors(judged)]
-    if everything and len(results) > 1:
-        middle = statistics.median(everything)
-        print(f"\n{counted(len(everything), 'number')}: median error {100 * middle:.0f} %")
+    across = [] if rows or len(found) < 2 else _across(found)
+    if tell:
+        _print_across(across)
+        everything = [error for _, judged in results for error in errors(judged)]
+        if everything and len(results) > 1:
+            middle = statistics.median(everything)
+            print(f"\n{counted(len(everything), 'number')}: median error {100 * middle:.0f} %")
+    else:
+        print_rows([*_data(results), *(_line("", "", one) for one in across)], request.format)
     if request.write:
         kept = {} if not request.machines else read_compared(_ERRORS)
         write_compared([*(kept | {one.name: one for one in stored}).values()], _ERRORS)
-        print(f"written: {_ERRORS}")
+        print(f"written: {_ERRORS}", file=sys.stdout if tell else sys.stderr)
         if not request.machines:
-            write_whole(page(results, today), _PAGE, "page")
-            print(f"written: {_PAGE}")
+            write_whole(page(results, today, across), _PAGE, "page")
+            print(f"written: {_PAGE}", file=sys.stdout if tell else sys.stderr)
     return 0
+
+
+def _asked(request: ModelValidateRequest) -> list[Machine]:
+    """Return the machines, changed by --set; raise InputError for options that exclude each other."""
+    _refuse_writing(request)
+    for option, given in (("--rows", request.rows), ("--set", request.set)):
+        if given and request.write:
+            raise InputError(
+                f"--write stores errors on published rows of machines as they are: leave {option} out"
+            )
+        if given and not request.machines:
+            raise InputError(
+                f"{option} needs the machines that it is for: kiviat model validate MACHINE {option} …"
+            )
+    found = [find_machine(name) for name in request.machines or machines()]
+    return [changed(machine, request.set) for machine in found] if request.set else found
+
+
+def _benchmarks() -> set[str]:
+    return {str(one["name"]) for one in shipped_benchmarks()}
+
+
+def _across(found: Sequence[Machine]) -> list[Verdict]:
+    """Return the verdicts on ratios and orderings across these machines."""
+    questions = questions_across(found)
+    pairs = cases_across(found, questions)
+    records = simulate([_simulated(machine, case) for machine, case in pairs]) if pairs else []
+    by_machine: dict[str, dict[str, Record]] = {}
+    for (machine, case), record in zip(pairs, records, strict=True):
+        by_machine.setdefault(machine.name, {})[key(case)] = record
+    look = lookup_across(found, by_machine)
+    return [judge(question, look) for question in questions]
+
+
+def _print_across(across: Sequence[Verdict]) -> None:
+    if not across:
+        return
+    print(f"\n{bold('Across machines')}")
+    lines = [[one.row.id, about_text(one.row)[:60], *columns(one)] for one in across]
+    print_table("<<>><", ["row", "", "published", "predicted", "error"], lines)
+    judged = [one.holds for one in across if one.holds is not None]
+    print(f"{sum(judged)} of {len(judged)} orderings and bounds hold")
+
+
+def _data(results: Sequence[tuple[Machine, Sequence[ModelVerdict]]]) -> Iterator[dict[str, object]]:
+    for machine, judged in results:
+        for one in judged:
+            yield _line(machine.name, machine.hash, one.verdict)
+
+
+def _line(machine: str, hashed: str, verdict: Verdict) -> dict[str, object]:
+    """Return a verdict as data; `machine` is empty for rows across machines."""
+    fact, answer = verdict.row.number, verdict.answer
+    return {
+        "machine": machine,
+        "hash": hashed,
+        "row": verdict.row.id,
+        "about": about_text(verdict.row),
+        "unit": fact.unit if fact else "",
+        "published": fact.value if fact else published_text(verdict.row),
+        "predicted": answer,
+        "error": verdict.error if verdict.holds is None else None,
+        "holds": verdict.holds,
+        "reason": verdict.words if answer is None else "",
+    }
 
 
 def _refuse_writing(request: ModelValidateRequest) -> None:
