@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,25 @@ def test_another_topology_gets_parameters_that_fit() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("settings", "place", "value"),
+    [
+        (("nic.host_bus=3 GB/s", "nic.host_bus_duplex=half"), "nic.host_bus", 3e9),
+        (("mpi.collective.block=2 us",), "mpi.collective.block", 2e-6),
+        (("power.node=100 W",), "power.node", 100.0),
+    ],
+)
+def test_a_number_that_the_file_omits_can_be_set(settings: Sequence[str], place: str, value: float) -> None:
+    assert load_machine(SMALL).number(place) is None
+    assert changed(*settings).number(place) == pytest.approx(value)
+
+
+def test_costs_of_messages_that_the_file_omits_can_be_set() -> None:
+    after = [one.after for one in changed("mpi.network.after=1 us").segments["network"]]
+    assert [one and one.value for one in after] == [1e-6, 1e-6]
+    assert changed("mpi.in_flight.network=64 KiB").in_flight["network"].value == 65536
+
+
 @pytest.mark.parametrize("kind", ["crossbar", "full-mesh", "fat-tree", "torus", "dragonfly"])
 @pytest.mark.parametrize("nodes", [2, 7, 64, 100, 513])
 def test_every_pair_of_nodes_is_joined(kind: str, nodes: int) -> None:
@@ -89,7 +109,10 @@ def test_every_pair_of_nodes_is_joined(kind: str, nodes: int) -> None:
         ("topology.dimensions=a", "give whole numbers"),
         ("nodes=0", "whole number from 1"),
         ("core.memory_bandwidth=10x", "one core cannot exceed all cores"),
-        ("mpi.node.send=2x", "nothing to change"),
+        ("mpi.node.send=2x", "nothing to change; give a value in s"),
+        ("nic.host_bus=2x", "the machine file omits nic.host_bus"),
+        ("nic.host_bus=2 GB/s", "only one of nic.host_bus and nic.host_bus_duplex"),
+        ("mpi.network.bandwith=1 GB/s", "no such number"),
         ("memory.buses=none", "socket, node"),
         ("radix=8", "a crossbar has no radix"),
         ("nodes=1.3x", "whole number"),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from pathlib import Path
 
 import pytest
 
+from kiviat.analysis.aggregate.known_errors import error_text, known_errors
 from kiviat.cli.main import main
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
-from kiviat.machine.modelled.machine import load_machine
+from kiviat.machine.modelled.machine import find_machine, load_machine
 from kiviat.record import InputError
+from kiviat.record.validated import ComparedModel, compared_models, read_compared, write_compared
 from kiviat.store import RunDirectory
 from tests.store.made_up import MACHINE, PLAN, launch, metric, record
 
@@ -199,6 +203,95 @@ def test_what_if_says_what_became_of_the_network(smpi: Toolchain, capsys: pytest
     words = ["what-if", str(SMALL), "--set", "topology=fat-tree", "-n", "2x1", "pingpong", "-m", "8"]
     assert main(words) == 0
     assert "changed: fat tree of 4 nodes (down 4, up 1, cables 1, planes 1)" in capsys.readouterr().out
+
+
+def test_what_if_shows_what_was_published_and_the_known_error(
+    smpi: Toolchain, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["what-if", "cray-opteron", "--set", "mpi.node.latency=2x", "-n", "2", "pingpong", "-m", "1M"]
+    assert main([*words, "--format", "csv"]) == 0
+    head, line = capsys.readouterr().out.splitlines()
+    found = dict(zip(head.split(","), next(csv.reader([line])), strict=True))
+    assert float(found["published"]) == pytest.approx(2**20 / 711e6, rel=2e-3)  # F1-063, a bandwidth
+    assert found["known_error"] == error_text(known_errors(find_machine("cray-opteron")), "point to point")
+    assert main(words) == 0
+    assert "docs/reference/validation.md" in capsys.readouterr().out
+
+
+ROWS = "benchmark,metric,ranks,bytes,value,unit,per_node,id\npingpong,time,2,8,4 600,ns,1,mine\n"
+
+
+def test_rows_of_ones_own_judge_a_model(
+    smpi: Toolchain, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Between nodes 8 B take 4.6 µs by the model; with half of the latency 3.1 µs."""
+    rows = tmp_path / "rows.csv"
+    rows.write_text(ROWS.replace("4 600,ns", "4.6,us"))
+    words = ["model", "validate", str(SMALL), "--rows", str(rows), "--format", "json"]
+    assert main(words) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["row"], found["unit"], found["published"]) == ("mine", "s", pytest.approx(4.6e-6))
+    assert found["error"] == pytest.approx(0, abs=5e-3)
+    assert main([*words, "--set", "mpi.network.latency=0.5x"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["error"] == pytest.approx(-1.5 / 4.6, abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (ROWS, "line 2: unknown unit 'ns'"),
+        (ROWS.replace("ns", "us"), "line 2: value is '4 600'"),
+        (ROWS.replace("pingpong", "pong"), "line 2: unknown benchmark 'pong'"),
+        (ROWS.replace("bytes", "size"), "unknown column 'size'"),
+        (ROWS.replace("metric,", "").replace("time,", ""), "lacks the column 'metric'"),
+        (ROWS.replace(",2,8", ",two,8"), "line 2: ranks is 'two'"),
+        ("benchmark\n", "has no row"),
+    ],
+)
+def test_rows_that_cannot_be_read_are_one_line(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text(text)
+    assert main(["model", "validate", str(SMALL), "--rows", str(rows)]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--rows", "x.csv"], "--rows needs the machines"),
+        (["--set", "nodes=2"], "--set needs the machines"),
+        (["altix-bx2", "--set", "nodes=2", "--write"], "leave --set out"),
+    ],
+)
+def test_what_validation_cannot_combine_is_one_line(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["model", "validate", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_errors_are_stored_with_the_hash_of_the_model_and_others_stay(
+    smpi: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "docs" / "reference").mkdir(parents=True)
+    (tmp_path / "machines").mkdir()
+    (tmp_path / "machines" / "opteron-myri10g.toml").touch()
+    stored = tmp_path / "machines" / "validated.json"
+    other = ComparedModel("other", 1, "1", "2026-01-01", ())
+    write_compared([other], stored)
+    monkeypatch.chdir(tmp_path)
+    assert main(["model", "validate", "opteron-myri10g", "--write"]) == 0
+    assert "written: machines/validated.json" in capsys.readouterr().out
+    found = read_compared(stored)
+    machine, shipped = find_machine("opteron-myri10g"), compared_models()["opteron-myri10g"]
+    assert found["other"] == other and found["opteron-myri10g"].hash == machine.hash
+    assert found["opteron-myri10g"].rows == shipped.rows  # what the package says is what a simulation says
+    assert main(["model", "validate", "altix-bx2", "--write"]) == 2
+    assert "altix-bx2 is none of the machines" in capsys.readouterr().err
 
 
 def test_what_if_needs_a_change(capsys: pytest.CaptureFixture[str]) -> None:

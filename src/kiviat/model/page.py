@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kiviat.analysis.published.text import about_text, answer_text, error_text, published_text
+from kiviat.analysis.published.text import about_text, answer_text, error_text, evidence_text, published_text
 from kiviat.analysis.published.verdict import Verdict
 from kiviat.machine.modelled.machine import Machine
 from kiviat.model.sensitivity import Effect
@@ -68,10 +68,10 @@ def _across(across: Sequence[Verdict]) -> Iterator[str]:
     judged = [one.holds for one in across if one.holds is not None]
     yield "## Across machines\n"
     yield f"{sum(judged)} of {len(judged)} orderings and bounds hold.\n"
-    yield "| row | what | published | predicted | error |"
-    yield "|---|---|---|---|---|"
+    yield "| row | what | published | predicted | error | values |"
+    yield "|---|---|---|---|---|---|"
     for one in across:
-        cells = [one.row.id, about_text(one.row), *columns(one)]
+        cells = [one.row.id, about_text(one.row), *columns(one), evidence_text(one)]
         yield "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
     yield ""
 

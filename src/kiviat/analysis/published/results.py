@@ -22,10 +22,11 @@ def lookup_in(records: Mapping[str, Record]) -> Lookup:
         if record.outcome != "ok":
             return Value(None, f"{record.case} failed: {record.reason}")
         if quantity.metric == NETWORK_BYTES:
-            value = network_bytes(record, quantity.case)
+            value, unit = network_bytes(record, quantity.case), "B"
         else:
             value = value_of(record, quantity.metric)
-        return Value(value, "" if value is not None else "the simulation has no such quantity", True)
+            unit = found.unit if (found := record.metric(quantity.metric)) else ""
+        return Value(value, "" if value is not None else "the simulation has no such quantity", True, unit)
 
     return look
 

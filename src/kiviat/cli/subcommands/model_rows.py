@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kiviat.analysis.published.question import Case, Question
 from kiviat.analysis.published.results import key, lookup_in
-from kiviat.analysis.published.text import about_text, published_text
+from kiviat.analysis.published.text import about_text, evidence_text, published_text
 from kiviat.analysis.published.verdict import TOLERANCE, Verdict, conflicts, is_exact, judge
 from kiviat.analysis.published.verdict import questions as asked_of
 from kiviat.cli.options.request import ModelCheckRequest, ModelValidateRequest
@@ -147,8 +147,10 @@ def _print_across(across: Sequence[Verdict]) -> None:
     if not across:
         return
     print(f"\n{bold('Across machines')}")
-    lines = [[one.row.id, about_text(one.row)[:60], *columns(one)] for one in across]
-    print_table("<<>><", ["row", "", "published", "predicted", "error"], lines)
+    lines = [
+        [one.row.id, about_text(one.row)[:48], *columns(one), evidence_text(one)[:160]] for one in across
+    ]
+    print_table("<<>><<", ["row", "", "published", "predicted", "error", "values"], lines)
     judged = [one.holds for one in across if one.holds is not None]
     print(f"{sum(judged)} of {len(judged)} orderings and bounds hold")
 

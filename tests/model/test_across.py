@@ -1,0 +1,36 @@
+"""Rows that compare machines, answered by models of all of them."""
+
+from __future__ import annotations
+
+from kiviat.analysis.published.results import key
+from kiviat.analysis.published.verdict import judge
+from kiviat.machine.modelled.machine import find_machine
+from kiviat.model.across import cases_across, lookup_across, questions_across
+from kiviat.model.page import page
+from tests.store.made_up import metric, record
+
+
+def test_an_ordering_needs_all_the_machines_that_it_names() -> None:
+    altix, dell = find_machine("altix-bx2"), find_machine("dell-poweredge")
+    assert questions_across([altix]) == []
+    assert {"F2-047"} == {one.row.id for one in questions_across([altix, dell]) if one.row.id == "F2-047"}
+
+
+def test_a_ratio_is_answered_by_the_models_of_both_machines() -> None:
+    """F2-047: a barrier of 64 ranks takes more than six times as long on the cluster."""
+    machines = [find_machine(name) for name in ("dell-poweredge-pcie", "dell-poweredge", "altix-bx2")]
+    (asked,) = [one for one in questions_across(machines) if one.row.id == "F2-047"]
+    cases = cases_across(machines, [asked])
+    assert [machine.name for machine, _ in cases] == ["dell-poweredge", "altix-bx2"]  # not the variant
+    times = {"dell-poweredge": 70e-6, "altix-bx2": 10e-6}
+    records = {
+        machine.name: {key(case): record("r", metrics=(metric(p50=times[machine.name]),))}
+        for machine, case in cases
+    }
+    verdict = judge(asked, lookup_across(machines, records))
+    assert (round(float(verdict.answer or 0), 6), verdict.holds) == (7.0, True)
+    text = page([], "2026-01-01", [verdict])
+    assert (
+        "## Across machines" in text and "| F2-047 |" in text and "1 of 1 orderings and bounds hold" in text
+    )
+    assert "70.0 µs" in text and "SGI Altix" in text
