@@ -245,7 +245,7 @@ def test_rows_of_ones_own_judge_a_model(
         (ROWS.replace("pingpong", "pong"), "line 2: unknown benchmark 'pong'"),
         (ROWS.replace("bytes", "size"), "unknown column 'size'"),
         (ROWS.replace("metric,", "").replace("time,", ""), "lacks the column 'metric'"),
-        (ROWS.replace(",2,8", ",two,8"), "line 2: ranks is 'two'"),
+        (ROWS.replace(",2,8", ",two,8").replace("ns", "us"), "line 2: ranks is 'two'"),
         ("benchmark\n", "has no row"),
     ],
 )

@@ -19,6 +19,9 @@ PAGE = "docs/reference/validation.md"
 # Ends of the classes of collectives' message sizes, in bytes.
 _SMALL, _MEDIUM = 1 << 10, 64 << 10
 
+# From this relative error on, the factor is shown.
+_FACTOR = 9.0
+
 POINT_TO_POINT = "point to point"
 RATIOS = "ratios of results"
 RANDOM_RINGS = "rings in random order"
@@ -212,7 +215,9 @@ def _numbers(one: KnownError) -> str:
 
 def percent(error: float) -> str:
     """Return a relative error as text; beyond a factor of ten, the factor."""
-    return f"×{1 + error:.3g}" if error >= 9 else f"{100 * error:+.0f} %"
+    if error >= _FACTOR:
+        return f"×{1 + error:.3g}"
+    return f"{100 * error:+.0f} %" if round(100 * error) else "0 %"
 
 
 def short_text(known: KnownErrors) -> str:

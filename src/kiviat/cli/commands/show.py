@@ -8,6 +8,7 @@ from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
+from kiviat.analysis.aggregate.known_errors import PAGE, KnownErrors, kinds, known_errors, lines
 from kiviat.analysis.aggregate.summary import Summary, studies, summarise
 from kiviat.analysis.loggp import eager_words, fit_loggp, fit_warning, switch_where, switch_words
 from kiviat.cli.options.files import names_profile, names_trace
@@ -42,7 +43,7 @@ def execute(request: ShowRequest) -> int:
         print(bold(f"run {run.id}"), dim(_provenance(run)))
         if model := run.machine.model:
             print(_prediction(model))
-        _print_tables(summaries, request.percentiles)
+        _print_tables(summaries, request.percentiles, known_errors(model) if model else None)
         for line in failures(rows):
             print(f"\n{line}")
     return 0
@@ -68,7 +69,7 @@ def _prediction(model: Model) -> str:
     )
 
 
-def _print_tables(summaries: Sequence[Summary], percentiles: bool) -> None:
+def _print_tables(summaries: Sequence[Summary], percentiles: bool, known: KnownErrors | None) -> None:
     of_studies = studies(summaries)
     by_table = groupby(sorted(summaries, key=order), key=lambda summary: order(summary)[:3])
     for (benchmark, ranks, axes), found in by_table:
@@ -78,6 +79,8 @@ def _print_tables(summaries: Sequence[Summary], percentiles: bool) -> None:
             _print_quantities(its)
         else:
             _print_table(its, percentiles)
+        if known and (of := kinds(its)):
+            print(dim(f"known errors: {'; '.join(lines(known, of))} ({PAGE})"))
         for line in _model(its) if benchmark == "pingpong" else ():
             print(dim(line))
         for name, words in dict.fromkeys(note for summary in its for note in summary.notes.items()):

@@ -92,7 +92,7 @@ def _validate(request: ModelValidateRequest) -> int:
             fitted = zip(own, _judged(machine, own), strict=True)
             pairs = zip(questions, (one.verdict for one in judged), strict=True)
             stored.append(compared(machine, today, pairs, fitted))
-    across = [] if rows or len(found) < 2 else _across(found)
+    across = [] if rows else _across(found)
     if tell:
         _print_across(across)
         everything = [error for _, judged in results for error in errors(judged)]
