@@ -83,7 +83,7 @@ def test_the_median_and_the_worst_of_independent_quantities_are_told(monkeypatch
         "b_eff +10 %, 3 rows, worst +31 %",
         "unknown, for want of published rows: rings",
     ]
-    assert short_text(known) == "±10 %, 3 rows, 1 of 2 orderings"
+    assert short_text(known) == "median ±10 %, 3 rows, 1 of 2 orderings"
 
 
 def test_ratios_are_a_kind_and_places_of_bends_are_none(monkeypatch: pytest.MonkeyPatch) -> None:

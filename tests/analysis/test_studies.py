@@ -158,7 +158,7 @@ def test_the_page_says_what_is_simulated_and_what_fails() -> None:
     study = find_study("P3")
     html = render_study(study, [dell, altix], verdicts(study, [dell, altix]))
     assert "All results on this page are simulated" in html
-    assert "no published number here tests it" in html
+    assert "<dt>Known error</dt><dd>never compared (docs/reference/validation.md)</dd>" in html
     assert "Figure 4: Barrier against processes" in html and "F2-047" in html and ">fails<" in html
 
 

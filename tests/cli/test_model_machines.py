@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kiviat.analysis.aggregate.known_errors import error_text, known_errors, short_text
 from kiviat.analysis.findings.data_quality import findings
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import find_toolchain
@@ -95,6 +96,7 @@ def test_all_machines_are_listed_with_what_they_were_calibrated_on(kiviat: Kivia
         found = find_machine(entry["name"])
         assert entry["hash"] == found.hash and entry["title"] in line
         assert f" {found.nodes} × {found.whole('node.sockets')} × {found.whole('node.cores')} " in line
+        assert f"  {short_text(known_errors(found))}  " in f"{line}  " and entry["known_error"] in line
         assert ("uncalibrated" in line) == bool(found.uncalibrated or not found.calibrated_on)
 
 
@@ -131,6 +133,25 @@ def test_what_is_known_assumed_and_unknown_is_told_apart(kiviat: Kiviat, machine
     assert of["What the model cannot express"].endswith("- Everything that is real.")
     assert of["Sources"].strip().endswith("- thin_air: Thin air, 2nd edition")
     assert max(map(len, done.stdout.splitlines())) <= 120
+
+
+def test_the_known_errors_of_a_model_are_shown_with_their_page(kiviat: Kiviat) -> None:
+    known = known_errors(find_machine("cray-opteron"))
+    shown = " ".join(kiviat("model", "show", "cray-opteron").stdout.split())
+    assert f"b_eff {error_text(known, 'b_eff')}; " in shown and "(docs/reference/validation.md)" in shown
+    listed = json.loads(kiviat("model", "show", "cray-opteron", "--format", "json").stdout)["known_errors"]
+    of_b_eff = known.of("b_eff")
+    assert (
+        of_b_eff
+        and {
+            "kind": "b_eff",
+            "fitted": False,
+            "median": of_b_eff.middle,
+            "worst": of_b_eff.worst,
+            "rows": len(of_b_eff.errors),
+        }
+        in listed
+    )
 
 
 def test_every_number_is_there_for_programs(kiviat: Kiviat, machine: Path) -> None:
@@ -221,6 +242,7 @@ def test_a_rank_keeps_its_core_and_nothing_is_odd_about_it(kiviat: Kiviat, machi
             where[1] if "--bind" in where else "core"
         }
         assert not any(placement["differences"] for placement in placements)
+    assert "\nknown errors of the model: unknown: never compared with published results" in done.stdout
     assert "Fewer than" not in done.stdout and "1. The network of the model is uncalibrated" in done.stdout
 
 
@@ -246,4 +268,10 @@ def test_show_tells_that_values_are_predicted(kiviat: Kiviat, tmp_path: Path, ma
     ]
     exported = kiviat("export", "--format", "openmetrics").stdout
     assert 'statistic="predicted"' in exported and 'statistic="median"' not in exported
-    assert [line.split() for line in shown.splitlines()[8:]] == [["bytes", "time"], ["8", "B", "1.00", "µs"]]
+    unknown = "known errors: unknown: never compared with published results (docs/reference/validation.md)"
+    assert [line.split() for line in shown.splitlines()[9:]] == [
+        ["bytes", "time"],
+        ["8", "B", "1.00", "µs"],
+        unknown.split(),
+    ]
+    assert shown.splitlines()[6] == unknown

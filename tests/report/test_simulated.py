@@ -8,8 +8,13 @@ from playwright.sync_api import expect
 
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.findings.all import findings
+from kiviat.analysis.published.standing import AXES, Reference, Value
 from kiviat.record import Row, schema
+from kiviat.record.published import Paper
 from kiviat.record.run import Run
+from kiviat.record.validated import ComparedModel, ComparedRow
+from kiviat.report.facts.runs import badges
+from kiviat.report.run.front import verdict
 from kiviat.report.run.page import render
 from kiviat.report.study.effective_bandwidth import Cell, Line, beside
 
@@ -62,6 +67,68 @@ def test_the_model_is_named_with_version_hash_losses_and_network() -> None:
     assert page.count('<circle class="node"') == 12
     calibrated = words(render([simulated_run()], rows()))
     assert "ncalibrated" not in calibrated and "What the model cannot express" not in calibrated
+
+
+def known(monkeypatch: pytest.MonkeyPatch, *errors: float) -> str:
+    """Store errors of b_eff of the made-up model, and return its hash."""
+    hashed: str = simulated_run_json()["machine"]["model"]["hash"]
+    compared = [
+        ComparedRow(
+            *("X-9", "value", "b_eff", "b_eff", 8, None, f"quantity {place}", "B/s", 1.0, 1.0, error, None)
+        )
+        for place, error in enumerate(errors)
+    ]
+    stored = {"catapult": ComparedModel("catapult", 3, hashed, "2026-01-01", tuple(compared))}
+    monkeypatch.setattr("kiviat.analysis.aggregate.known_errors.compared_models", lambda: stored)
+    return hashed
+
+
+def test_a_prediction_stands_beside_the_known_error_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    known(monkeypatch, 0.12, 0.31, 0.05)
+    text = words(render([simulated_run()], rows())).replace("\N{NO-BREAK SPACE}", " ")
+    assert "its error here: +12 %, 3 rows, worst +31 %" in text
+    assert "its error here: unknown: no published row of that kind" in text  # of ping-pong
+    assert "Known error median ±12 %, 3 rows (docs/reference/validation.md)" in text
+    assert "b_eff +12 %, 3 rows, worst +31 % (docs/reference/validation.md)" in text  # the modelled machine
+    text = words(render([simulated_run(hash="b" * 64)], rows()))
+    assert "unknown: not validated since the model changed" in text and "+12" not in text
+
+
+def test_an_uncalibrated_network_is_not_called_untested_where_rows_test_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Cray X1 had "no published result to calibrate or validate the model", and eight rows."""
+
+    def told(**changes: str) -> str:
+        return next(
+            one.meaning
+            for one in badges(simulated_run(uncalibrated="nobody published one", **changes))
+            if one.text == "Uncalibrated network"
+        )
+
+    assert told() == "No published result of this network calibrated or validated the model."
+    known(monkeypatch, 0.12, 0.31, 0.05)
+    assert told().startswith("No published result calibrated it. Its known error: median ±12 %, 3 rows")
+    assert "not validated since the model changed" in told(hash="b" * 64)
+
+
+def test_a_prediction_is_not_judged_by_less_than_its_models_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ring of a model five times too fast was "good: 2 times as good as" a published machine."""
+    ring = next(axis for axis in AXES if axis.id == "ring")
+    paper = Paper("p", ("A",), "T", ())
+    beside_it = [Reference(name, "", paper, {"ring": Value(v, "")}) for name, v in (("a", 1e8), ("b", 2e8))]
+    hashed: str = simulated_run_json()["machine"]["model"]["hash"]
+
+    def told(error: float, value: float) -> bool:
+        row_of = ComparedRow(
+            *("X-9", "value", "ring", "random_bandwidth", 8, None, "q", "B/s", 1.0, 1.0, error, None)
+        )
+        stored = {"catapult": ComparedModel("catapult", 3, hashed, "2026-01-01", (row_of,))}
+        monkeypatch.setattr("kiviat.analysis.aggregate.known_errors.compared_models", lambda: stored)
+        return verdict(simulated_run(), ring, {"ring": Value(value, "")}, beside_it) is not None
+
+    assert told(0.1, 4e8) and told(4.0, 20e8)
+    assert not told(4.0, 4e8)
 
 
 def test_findings_say_what_a_prediction_rests_on() -> None:

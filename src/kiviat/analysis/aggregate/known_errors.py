@@ -5,6 +5,7 @@ The errors are stored by `kiviat model validate --write` (kiviat.record.validate
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -103,9 +104,9 @@ class KnownError:
         return statistics.median(self.errors)
 
     @property
-    def typical(self) -> float:
-        """The median absolute error."""
-        return statistics.median(map(abs, self.errors))
+    def spread(self) -> float:
+        """The median error as a factor of at least 1: 2 for errors of +100 % and of -50 %."""
+        return math.exp(statistics.median(abs(math.log(max(1 + one, 1e-3))) for one in self.errors))
 
     @property
     def worst(self) -> float:
@@ -221,7 +222,7 @@ def percent(error: float) -> str:
 
 
 def short_text(known: KnownErrors) -> str:
-    """Return a text for tables: "±53 %, 9 rows, 3 of 4 orderings", without rows that it was fitted to."""
+    """Return a text for tables, without fitted rows: "median ±53 %, 9 rows, 3 of 4 orderings"."""
     if known.compared is None:
         return "never compared"
     if known.stale:
@@ -229,7 +230,9 @@ def short_text(known: KnownErrors) -> str:
     tested = [one for one in known.kinds if not one.fitted]
     tested = [one for one in tested if one.kind != RATIOS] or tested
     errors = [abs(error) for one in tested for error in one.errors]
-    words = [f"±{100 * statistics.median(errors):.0f} %, {counted(len(errors), 'row')}"] if errors else []
+    words = (
+        [f"median ±{100 * statistics.median(errors):.0f} %, {counted(len(errors), 'row')}"] if errors else []
+    )
     words += [f"{known.held} of {known.judged} orderings"] if known.judged else []
     return ", ".join(words) or "no published row compared"
 

@@ -6,14 +6,11 @@ model's typical error on published rows of their kinds.
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kiviat.analysis.aggregate.known_errors import (
     PAGE,
-    KnownError,
     KnownErrors,
     error_text,
     kind_of,
@@ -65,8 +62,8 @@ def _weighed(
     errors = [error for kind in kinds if kind and (error := known.of(kind))]
     if not errors:
         return replace(finding, detail=f"{finding.detail} No published row tests the model on this.".strip())
-    worst = max(errors, key=_spread)
-    if _spread(worst) < max(factor, 1 / factor):
+    worst = max(errors, key=lambda one: one.spread)
+    if worst.spread < max(factor, 1 / factor):
         return finding
     about = _ABOUT.get(finding.kind, "this")
     return Finding(
@@ -74,12 +71,7 @@ def _weighed(
         min(finding.importance, _IMPORTANCE),
         f"Cannot say {about}: the model's error is larger than what it finds",
         f"It finds a factor of up to {three_digits(max(factor, 1 / factor))} between quantities of which it "
-        f"is off by a factor of {three_digits(_spread(worst))}: {worst.kind} {error_text(known, worst.kind)} "
+        f"is off by a factor of {three_digits(worst.spread)}: {worst.kind} {error_text(known, worst.kind)} "
         f"({PAGE}).",
         finding.evidence,
     )
-
-
-def _spread(error: KnownError) -> float:
-    """Return the typical error as a factor of at least 1: 2 for errors of +100 % and of -50 %."""
-    return math.exp(statistics.median(abs(math.log(max(1 + one, 1e-3))) for one in error.errors))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from kiviat.analysis.aggregate.known_errors import POINT_TO_POINT, RANDOM_RINGS, kind_of, known_errors
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.published.standing import (
     AXES,
@@ -84,7 +85,7 @@ def front(
             title=axis.title,
             values=tuple(_value(axis, own) for own in values),
             published=tuple(_value(axis, each.values) for each in beside),
-            verdict=verdict(axis, values[0], beside),
+            verdict=verdict(runs[0], axis, values[0], beside),
         )
         for axis in AXES
         if axis.id in known
@@ -102,12 +103,29 @@ def front(
     )
 
 
-def verdict(axis: Axis, own: Values, beside: Sequence[Reference]) -> Verdict | None:
-    """Return the word of judgement on one value of a run; None without two references."""
+_KINDS = {
+    **dict.fromkeys(("latency_near", "latency_far", "bandwidth_near", "bandwidth_far"), POINT_TO_POINT),
+    "message_rate": kind_of("uniband", "message_rate", 4, 8),
+    "ring": RANDOM_RINGS,
+    "memory": kind_of("stream", "triad", 1, None),
+    "compute": kind_of("dgemm", "rate", 1, None),
+}
+# Models that are better than this factor may be judged, whatever the judgement.
+_GOOD_MODEL = 1.5
+
+
+def verdict(run: Run, axis: Axis, own: Values, beside: Sequence[Reference]) -> Verdict | None:
+    """Return the word of judgement on one value of a run; None without two references.
+
+    None also for predictions of a model whose error is larger than the factor that the judgement states.
+    """
     if axis.id not in own:
         return None
     found = judged(axis, own[axis.id].value, beside)
-    return None if found is None else Verdict(found.level, _judgement(axis, found))
+    error = known_errors(run.machine.model).of(_KINDS[axis.id]) if run.machine.model else None
+    if found is None or (error and error.spread > max(found.factor, _GOOD_MODEL)):
+        return None
+    return Verdict(found.level, _judgement(axis, found))
 
 
 def _judgement(axis: Axis, found: Judgement) -> str:
@@ -142,7 +160,7 @@ def headline_verdict(run: Run, summaries: Sequence[Summary], headline: Summary) 
             and axis.id in own
             and own[axis.id].source == headline.case
         ):
-            return verdict(axis, own, references(run, own))
+            return verdict(run, axis, own, references(run, own))
     return None
 
 

@@ -183,7 +183,7 @@ def _errors(runs: Sequence[Run]) -> Callable[[Summary], str]:
     def text(summary: Summary) -> str:
         kind = kind_of(summary.benchmark, summary.metric, summary.ranks, summary.bytes)
         of_run = known.get(summary.run)
-        return error_text(of_run, kind) if of_run else UNAVAILABLE
+        return error_text(of_run, kind).replace(" %", "\N{NO-BREAK SPACE}%") if of_run else UNAVAILABLE
 
     return text
 
