@@ -46,6 +46,16 @@ def test_the_cost_of_messages_changes_in_all_segments() -> None:
     assert latencies == pytest.approx([6e-6, 18e-6])
 
 
+def test_several_costs_of_a_level_change_together() -> None:
+    """Of two changes of one level only the last took effect."""
+    before = load_machine(SMALL).segments["network"]
+    after = changed("mpi.network.latency=2x", "mpi.network.bandwidth=0.5x").segments["network"]
+    assert [one.latency.value for one in after] == pytest.approx([2 * one.latency.value for one in before])
+    assert [one.bandwidth.value for one in after] == pytest.approx(
+        [0.5 * one.bandwidth.value for one in before]
+    )
+
+
 def test_costs_per_byte_change_too() -> None:
     costs = [one.receive_per_byte for one in changed("mpi.network.latency=2x").segments["network"]]
     assert [cost and cost.value for cost in costs] == [None, pytest.approx(1e-10)]

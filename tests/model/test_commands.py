@@ -294,6 +294,47 @@ def test_errors_are_stored_with_the_hash_of_the_model_and_others_stay(
     assert "altix-bx2 is none of the machines" in capsys.readouterr().err
 
 
+def test_numbers_are_fitted_to_rows_with_the_simulation_in_the_loop(
+    smpi: Toolchain, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """8 B take 4.6 µs, of which 3 are the latency: 6.1 µs need half as much again."""
+    base = tmp_path / "small.toml"
+    base.write_text(SMALL.read_text())
+    rows, out = tmp_path / "rows.csv", tmp_path / "refitted.toml"
+    rows.write_text(ROWS.replace("4 600,ns", "6.1,us") + "pingpong,time,2,64,6.26,us,1,other\n")
+    words = ["model", "fit", "--published", str(base), "--rows", str(rows), "-o", str(out)]
+    assert main([*words, "--free", "mpi.network.latency"]) == 0
+    said = capsys.readouterr().out
+    assert "mine (51 %), other (49 %)" in said and "none of them is a prediction" in said
+    fitted = load_machine(out)
+    assert fitted.segments["network"][0].latency.value == pytest.approx(4.5e-6, rel=5e-3)
+    assert fitted.segments["network"][0].latency.confidence == "calibrated"
+    assert fitted.base == "small" and fitted.segments["node"] == load_machine(base).segments["node"]
+    kept = out.read_bytes()
+    assert main([*words, "--free", "core.flops"]) == 2
+    assert "no row determines core.flops" in capsys.readouterr().err
+    assert out.read_bytes() == kept
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["last", "--published", "altix-bx2"], "leave runs and their options out"),
+        (["--published", "altix-bx2", "--nodes", "2"], "leave runs and their options out"),
+        (["last", "--free", "nic.bandwidth"], "need the machine to fit"),
+        ([], "fit needs runs, or --published MACHINE"),
+        (["--published", "torus-3d"], "may calibrate torus-3d"),
+        (["--published", str(SMALL)], "finds its base small among the known machines or beside itself"),
+    ],
+)
+def test_fits_that_lack_or_mix_something_are_one_line(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["model", "fit", *words, "-o", str(tmp_path / "x.toml")]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
 def test_what_if_needs_a_change(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["what-if", str(SMALL), "-n", "2", "pingpong"]) == 2
     assert "needs a change" in capsys.readouterr().err

@@ -40,10 +40,17 @@ def changes(machine: Machine, settings: Sequence[str]) -> dict[str, Any]:
         if place in given:
             raise InputError(f"--set {setting!r}: {place} is changed twice; give it once")
         given[place] = value
+    costs: dict[str, dict[str, str]] = {}
     for place, value in given.items():
         if place.startswith("topology.") and place not in machine.numbers:
             continue
+        if cost := _cost(place):
+            costs.setdefault(cost[0], {})[cost[1]] = value
+            continue
         _merge(merged, _change(machine, place, value))
+    for level, parts in costs.items():  # a level's segments are one list, which is replaced as a whole
+        segments = [_segment(segment, level, parts) for segment in machine.segments[level]]
+        _merge(merged, {"mpi": {level: segments}})
     if topology := _topology(machine, given):
         _merge(merged, {"topology": topology})
     return merged
@@ -61,7 +68,7 @@ def changed(base: Machine, settings: Sequence[str]) -> Machine:
 
 def scaled(machine: Machine, place: str, factor: float) -> dict[str, Any]:
     """Return the change that multiplies a number by `factor`; `place` is one of `assumed_places`."""
-    return {"sources": {SOURCE: "varied"}, **_change(machine, place, f"{factor:g}x")}
+    return {**changes(machine, [f"{place}={factor:g}x"]), "sources": {SOURCE: "varied"}}
 
 
 def assumed_places(machine: Machine) -> list[str]:
@@ -101,9 +108,6 @@ def _change(machine: Machine, place: str, value: str) -> dict[str, Any]:
     level, _, part = key.partition(".")
     if level == "in_flight" and unit:
         return {"mpi": {"in_flight": {part: _json(_changed(machine.in_flight.get(part), value, place))}}}
-    if table == "mpi" and level in LEVELS and part in _PARTS:
-        segments = [_segment(segment, part, value, place) for segment in machine.segments[level]]
-        return {"mpi": {level: segments}}
     raise InputError(
         f"--set {place}={value}: {machine.name} has no such number; "
         f"it has {', '.join(sorted(_example_places(machine)))}"
@@ -144,14 +148,21 @@ def _json(quantity: Quantity) -> dict[str, Any]:
     )
 
 
-def _segment(segment: Segment, part: str, value: str, place: str) -> dict[str, Any]:
+def _cost(place: str) -> tuple[str, str] | None:
+    """Return level and part of a cost of messages, such as "mpi.network.latency"; None for other places."""
+    table, _, key = place.partition(".")
+    level, _, part = key.partition(".")
+    return (level, part) if table == "mpi" and level in LEVELS and part in _PARTS else None
+
+
+def _segment(segment: Segment, level: str, parts: Mapping[str, str]) -> dict[str, Any]:
     data: dict[str, Any] = {
         "from": {"value": f"{segment.start_bytes:.12g} B", "source": SOURCE, "confidence": "assumed"}
     }
     for name in _PARTS:
         quantity: Quantity | None = getattr(segment, name)
-        if name == part:
-            quantity = _changed(quantity, value, place)
+        if name in parts:
+            quantity = _changed(quantity, parts[name], f"mpi.{level}.{name}")
         if quantity is not None:
             data[name] = _json(quantity)
     return data

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 from kiviat.analysis.aggregate.summary import Summary, summarise
 from kiviat.cli.options.request import ModelFitRequest
+from kiviat.cli.subcommands.model_published import fit_to_rows
 from kiviat.cli.text.table import print_table
 from kiviat.launch.emulated.shaping import shaping_of
 from kiviat.launch.emulated.spec import Spec, parse_spec
@@ -41,11 +42,14 @@ def execute(request: ModelFitRequest) -> int:
     Raise InputError for simulated runs, for several runs of the same level, and for runs without a ping-pong.
     """
     path = Path(request.output)
+    _refuse_mixed(request)
     if not re.fullmatch(r"[a-z][a-z0-9-]*\.toml", path.name):
         raise InputError(
             f"-o {request.output!r}: a machine has the name of its file; give lower-case letters, digits "
             "and -, then .toml"
         )
+    if request.published:
+        return fit_to_rows(request, request.published, path)
     loaded = [load(find_run(name)) for name in request.runs]
     for warning in (warning for _, _, warnings in loaded for warning in warnings):
         print(f"kiviat: {warning}", file=sys.stderr)
@@ -92,6 +96,23 @@ def execute(request: ModelFitRequest) -> int:
     machine = load_machine(path)
     print("\n".join([*left_out, f"{path}: {machine.summary}, hash {machine.hash[:16]}"]))
     return 0
+
+
+def _refuse_mixed(request: ModelFitRequest) -> None:
+    """Raise InputError unless there are either runs, or a machine with published rows."""
+    of_runs = (
+        request.nodes,
+        request.link,
+        request.flops,
+        request.core_memory_bandwidth,
+        request.memory_bandwidth,
+    )
+    if request.published and (request.runs or any(one is not None for one in of_runs)):
+        raise InputError("--published fits a machine to published rows: leave runs and their options out")
+    if not request.published and (request.rows or request.free):
+        raise InputError("--rows and --free need the machine to fit: kiviat model fit --published MACHINE …")
+    if not request.published and not request.runs:
+        raise InputError("fit needs runs, or --published MACHINE: kiviat model fit RUN -o mine.toml")
 
 
 def _drafted(text: str, path: Path) -> Machine:

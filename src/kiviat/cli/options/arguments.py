@@ -814,16 +814,31 @@ def _model(command: argparse.ArgumentParser) -> None:
         "fit",
         "make a machine file from the ping-pongs of a run",
         "  kiviat run pingpong -n 2 && kiviat model fit last -o mine.toml\n"
-        '  kiviat model fit RUN1 RUN2 -o mine.toml --nodes 64 --link "12.5 GB/s"\n',
+        '  kiviat model fit RUN1 RUN2 -o mine.toml --nodes 64 --link "12.5 GB/s"\n'
+        "  kiviat model fit --published cray-opteron --free mpi.node.latency -o refitted.toml\n",
         "Latency, bandwidth and overheads of each level (socket, node, network) are fitted to the measured\n"
         "times; the command prints how well the simulated ping-pong agrees. Name one run for pairs within a\n"
         "node and one for pairs between nodes, measured with the same MPI.",
     )
     fit.add_argument(
         "runs",
-        nargs="+",
+        nargs="*",
         metavar="RUN",
         help=f"runs with pairs within and between nodes, one or two: {_NAME}",
+    )
+    fit.add_argument(
+        "--published", metavar="MACHINE", help="fit numbers of MACHINE to the published rows allowed for it"
+    )
+    fit.add_argument(
+        "--rows", metavar="FILE", help="with --published: your rows instead, as in `kiviat model validate`"
+    )
+    fit.add_argument(
+        "--free",
+        action="append",
+        default=[],
+        metavar="PLACE",
+        help="with --published: a number to fit, such as mpi.node.latency; may be repeated (default: all "
+        "assumed ones that a row determines)",
     )
     made = _written("machine file", "TOML", ".toml")
     fit.add_argument(

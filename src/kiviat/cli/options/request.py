@@ -246,10 +246,16 @@ class ClusterCeilingRequest(Request):
 
 @dataclass(frozen=True)
 class ModelFitRequest(Request):
-    """Options of `kiviat model fit`. Rates are texts such as "12.5 GB/s"."""
+    """Options of `kiviat model fit`. Rates are texts such as "12.5 GB/s".
+
+    `published` is the machine to fit to published rows, or those of the file `rows`; `free` are its numbers.
+    """
 
     module = "commands.model"
     runs: tuple[str, ...]
+    published: str | None
+    rows: str | None
+    free: tuple[str, ...]
     output: str
     nodes: int | None
     link: str | None

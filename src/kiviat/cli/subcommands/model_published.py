@@ -1,0 +1,143 @@
+"""`kiviat model fit --published`: fits numbers of a machine to published rows, simulating in the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from kiviat.analysis.published.question import Question, rows_about
+from kiviat.analysis.published.results import key, lookup_in
+from kiviat.analysis.published.text import about_text
+from kiviat.analysis.published.verdict import judge, questions
+from kiviat.cli.options.request import ModelFitRequest
+from kiviat.cli.text.table import print_table
+from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
+from kiviat.machine.modelled.machine import Machine, find_machine, load_machine, machines
+from kiviat.model.changes import assumed_places, changed, changes
+from kiviat.model.own_rows import own_rows
+from kiviat.model.published_fit import Factors, PublishedFit, fit_published
+from kiviat.model.validation import subject
+from kiviat.model.variant_file import variant_file
+from kiviat.plan import shipped_benchmarks
+from kiviat.record import InputError, write_whole
+from kiviat.record.units import counted
+
+_FORMS = ("best", "least")
+
+
+def fit_to_rows(request: ModelFitRequest, name: str, path: Path) -> int:
+    """Fit, print what determines each number and the errors of the rows, and write a variant to `path`."""
+    machine = find_machine(name)
+    if (
+        machines().get(machine.name) != machine.path
+        and machine.path.parent.resolve() != path.parent.resolve()
+    ):
+        raise InputError(
+            f"-o {path}: a variant finds its base {machine.name} among the known machines or beside itself; "
+            f"write it to {machine.path.parent}"
+        )
+    asked = _allowed(machine, request)
+    free = list(dict.fromkeys(request.free)) or assumed_places(machine)
+    names = [one.row.id for one in asked]
+    published = [one.row.number.value for one in asked if one.row.number]
+
+    def predict(tried: Sequence[Factors]) -> list[list[float | None]]:
+        return _predicted([changed(machine, _settings(one)) for one in tried], asked)
+
+    fit = fit_published(free, names, published, predict, asked=bool(request.free))
+    _print(machine, fit, asked)
+    source = f"rows of {Path(request.rows).name}" if request.rows else "published rows"
+    source = f"kiviat model fit --published {machine.name}, to {source} {', '.join(names)}"
+    used = () if request.rows else tuple(names)
+    text = variant_file(machine, path.stem, changes(machine, _settings(fit.factors)), source, used)
+    with TemporaryDirectory(prefix="kiviat-") as folder:
+        _refuse_invalid(text, Path(folder), path, machine)
+    write_whole(text, path, "machine file")
+    print(f"{path}: a variant of {machine.name}, hash {load_machine(path).hash[:16]}")
+    return 0
+
+
+def _settings(factors: Factors) -> list[str]:
+    return [f"{place}={factor:.9f}x" for place, factor in factors.items()]
+
+
+def _allowed(machine: Machine, request: ModelFitRequest) -> list[Question]:
+    """Return the questions of the rows that the machine may be fitted to: a value each, with a simulation."""
+    if request.rows:
+        rows = own_rows(Path(request.rows), {str(one["name"]) for one in shipped_benchmarks()})
+    else:
+        rows = [row for row in rows_about(subject(machine)) if row.fact.use == "calibrate"]
+    found = [
+        question
+        for row in rows
+        if row.number and row.number.relation in ("=", "~") and row.number.value > 0
+        for question in questions(row, subject(machine))
+        if question.series and (question.claim is None or question.claim.asks in _FORMS)
+    ]
+    if not found:
+        raise InputError(
+            f"no published row that a simulation answers may calibrate {machine.name}; give --rows FILE"
+        )
+    return found
+
+
+def _predicted(tried: Sequence[Machine], asked: Sequence[Question]) -> list[list[float | None]]:
+    """Return the answers of each machine to all questions; all cases are simulated together."""
+    cases = list({key(case): case for question in asked for case in question.cases}.values())
+    records = simulate(
+        [
+            SimulatedCase(
+                machine,
+                case.benchmark,
+                case.ranks,
+                case.bytes,
+                case.axes,
+                case.place,
+                case.per_node,
+                case.bind,
+            )
+            for machine in tried
+            for case in cases
+        ]
+    )
+    answers: list[list[float | None]] = []
+    for at in range(len(tried)):
+        own = records[at * len(cases) : (at + 1) * len(cases)]
+        look = lookup_in({key(case): record for case, record in zip(cases, own, strict=True)})
+        found = [judge(question, look).answer for question in asked]
+        answers.append([None if one is None else float(one) for one in found])
+    return answers
+
+
+def _print(machine: Machine, fit: PublishedFit, asked: Sequence[Question]) -> None:
+    lines = [
+        [
+            one.place,
+            f"×{one.factor:.4g}",
+            f"±{100 * one.error:.2g} %",
+            ", ".join(f"{row} ({100 * share:.0f} %)" for row, share in one.rows),
+        ]
+        for one in fit.numbers
+    ]
+    print_table("<>><", ["number", f"of {machine.name}", "error", "determined by"], lines)
+    if fit.undetermined:
+        print(f"left as they are, for no row determines them: {', '.join(fit.undetermined)}")
+    print()
+    rows = [
+        [one.row.id, about_text(one.row), f"{100 * before:+.1f} %", f"{100 * after:+.1f} %"]
+        for one, before, after in zip(asked, fit.before, fit.after, strict=True)
+    ]
+    print_table("<<>>", ["row", "", "before", "after"], rows)
+    print(f"development errors of {counted(len(rows), 'row')}: none of them is a prediction")
+
+
+def _refuse_invalid(text: str, folder: Path, path: Path, machine: Machine) -> None:
+    draft = folder / path.name
+    write_whole(text, draft, "machine file")
+    if machines().get(machine.name) != machine.path:
+        write_whole(machine.path.read_text(encoding="utf-8"), folder / machine.path.name, "machine file")
+    try:
+        load_machine(draft)
+    except InputError as error:
+        raise InputError(str(error).replace(str(draft), f"{path} (not written)")) from None
