@@ -216,3 +216,14 @@ def test_other_machines_are_looked_up_by_their_name() -> None:
     assert (verdict.answer, verdict.holds) == (pytest.approx(7), True)
     del times["Altix"]
     assert judge(one, lambda quantity: Value(times.get(quantity.machine), "no run")).words == "no run"
+
+
+def test_series_that_check_a_model_are_asked_at_a_few_sizes_and_never_those_it_was_fitted_to() -> None:
+    """ARCHER had "no published result", and eight series of collectives."""
+    machine = find_machine("archer")
+    asked_of_it = {one.row.id: one for one in validation(machine)}
+    one = asked_of_it["E-008/1024"]
+    assert one.cases == (Case("alltoall", 48, 1024, per_node=24),)
+    assert one.row.number and (one.row.number.value, one.row.number.unit) == (pytest.approx(105.31e-6), "s")
+    assert not {name.partition("/")[0] for name in asked_of_it} & set(machine.calibrated_on)
+    assert len([name for name in asked_of_it if name.startswith("E-008/")]) == 6

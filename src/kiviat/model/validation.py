@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kiviat.analysis.published import verdict
-from kiviat.analysis.published.question import Question, Subject, all_rows, rows_about
+from kiviat.analysis.published.question import Question, Row, Subject, all_rows, rows_about
 from kiviat.analysis.published.verdict import Verdict
 from kiviat.machine.modelled.machine import Machine
 from kiviat.record.case_id import case_id
-from kiviat.record.published import Fact
+from kiviat.record.published import Claim, Fact, Series, SizeSeries, System, papers
+from kiviat.record.units import format_bytes
 from kiviat.record.validated import ComparedModel, ComparedRow
 
 # The mean of b_eff's random patterns follows from two of its metrics, and is none of them.
 _DERIVED = {"square_over": "randoms_at_lmax"}
 _PER_PROCESS = "_per_process"
+# Sizes at which a series is compared: two of each class of message sizes.
+_SIZES = (8, 1 << 10, 8 << 10, 64 << 10, 256 << 10, 1 << 20)
 
 
 def subject(machine: Machine) -> Subject:
@@ -36,8 +39,47 @@ def calibration(machine: Machine) -> list[Question]:
 
 
 def validation(machine: Machine) -> list[Question]:
-    """Return the questions of the rows that a model is validated with, not calibrated on."""
-    return verdict.validation(subject(machine))
+    """Return the questions of the rows that a model is validated with, not calibrated on.
+
+    Of each published series that checks the model, they ask a few sizes.
+    """
+    own = subject(machine)
+    of_series = [question for row in _rows_of_series(own) for question in verdict.questions(row, own)]
+    return [*verdict.validation(own), *of_series]
+
+
+def _rows_of_series(own: Subject) -> Iterator[Row]:
+    """Yield a row for each of `_SIZES` of the series about a machine that its model was not fitted to.
+
+    Series with a placement of their own are left out: no case describes it.
+    """
+    for paper in papers():
+        for system in paper.systems:
+            if not own.is_named(system.machine, system.mode) or system.placement or not system.processes:
+                continue
+            for series in system.series:
+                for size, value in series.points if series.use in ("check", "validate") else ():
+                    if size in _SIZES and value > 0:
+                        yield Row(paper, system, _fact(series, system, system.processes, size, value))
+
+
+def _fact(series: SizeSeries, system: System, ranks: int, size: int, value: float) -> Fact:
+    per_node = ranks // int(system.nodes) if system.nodes.isdecimal() else None
+    case = Series(measures=series.measures, ranks=(ranks,), bytes=(size,), per_node=per_node)
+    return Fact(
+        id=f"{series.id}/{size}",
+        location=series.location,
+        benchmark=series.benchmark,
+        metric=series.metric,
+        value=value,
+        unit=series.unit,
+        relation="=",
+        exactness="exact_table",
+        use=series.use,
+        measures=series.measures,
+        message_size=format_bytes(size),
+        claims=(Claim("best", (case,)),),
+    )
 
 
 def published_values(machine: Machine) -> dict[tuple[str, str], Fact]:
