@@ -76,11 +76,11 @@ def test_the_median_and_the_worst_of_independent_quantities_are_told(monkeypatch
         row(0.01, benchmark="pingpong", metric="time", ranks=2, bytes=8, quantity="p", fitted=True),
     )
     known = known_errors(Model())
-    assert error_text(known, "b_eff") == "+10 %, 3 rows, worst +31 %"
+    assert error_text(known, "b_eff") == "±10 %, 3 rows, worst +31 %"
     assert error_text(known, "point to point") == "+1 %, 1 row it was fitted to"
     assert error_text(known, "rings") == "unknown: no published row of that kind"
     assert lines(known, ["b_eff", "rings"]) == [
-        "b_eff +10 %, 3 rows, worst +31 %",
+        "b_eff ±10 %, 3 rows, worst +31 %",
         "unknown, for want of published rows: rings",
     ]
     assert short_text(known) == "median ±10 %, 3 rows, 1 of 2 orderings"

@@ -265,6 +265,9 @@ def test_rows_that_cannot_be_read_are_one_line(
         (["--rows", "x.csv"], "--rows needs the machines"),
         (["--set", "nodes=2"], "--set needs the machines"),
         (["altix-bx2", "--set", "nodes=2", "--write"], "leave --set out"),
+        (["altix-bx2", "--free", "nic.bandwidth"], "--free needs --leave-one-run-out"),
+        (["--leave-one-run-out"], "cross-validates one machine"),
+        (["nec-sx8", "--leave-one-run-out"], "rows of one published run only"),
     ],
 )
 def test_what_validation_cannot_combine_is_one_line(
@@ -279,17 +282,17 @@ def test_errors_are_stored_with_the_hash_of_the_model_and_others_stay(
 ) -> None:
     (tmp_path / "docs" / "reference").mkdir(parents=True)
     (tmp_path / "machines").mkdir()
-    (tmp_path / "machines" / "opteron-myri10g.toml").touch()
+    (tmp_path / "machines" / "cray-x1-msp.toml").touch()
     stored = tmp_path / "machines" / "validated.json"
     other = ComparedModel("other", 1, "1", "2026-01-01", ())
     write_compared([other], stored)
     monkeypatch.chdir(tmp_path)
-    assert main(["model", "validate", "opteron-myri10g", "--write"]) == 0
+    assert main(["model", "validate", "cray-x1-msp", "--write"]) == 0
     assert "written: machines/validated.json" in capsys.readouterr().out
     found = read_compared(stored)
-    machine, shipped = find_machine("opteron-myri10g"), compared_models()["opteron-myri10g"]
-    assert found["other"] == other and found["opteron-myri10g"].hash == machine.hash
-    assert found["opteron-myri10g"].rows == shipped.rows  # what the package says is what a simulation says
+    machine, shipped = find_machine("cray-x1-msp"), compared_models()["cray-x1-msp"]
+    assert found["other"] == other and found["cray-x1-msp"].hash == machine.hash
+    assert found["cray-x1-msp"].rows == shipped.rows  # what the package says is what a simulation says
     assert main(["model", "validate", "altix-bx2", "--write"]) == 2
     assert "altix-bx2 is none of the machines" in capsys.readouterr().err
 
@@ -314,6 +317,23 @@ def test_numbers_are_fitted_to_rows_with_the_simulation_in_the_loop(
     assert main([*words, "--free", "core.flops"]) == 2
     assert "no row determines core.flops" in capsys.readouterr().err
     assert out.read_bytes() == kept
+
+
+@pytest.mark.full
+def test_each_published_run_is_predicted_by_the_machine_fitted_to_all_others(
+    smpi: Toolchain, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Runs of the same ping-pong predict each other; a number that only one run determines has a reason."""
+    words = ["model", "validate", "cray-opteron", "--leave-one-run-out", "--format", "json"]
+    assert main([*words, "--free", "mpi.node.latency"]) == 0
+    found = {one["row"]: one for one in json.loads(capsys.readouterr().out)}
+    assert found["F1-064"]["run"] != found["F1-072"]["run"]
+    # b_eff on 8 processes is predicted by that on 64 and by the text: 709 and 700 ns.
+    assert found["F1-064"]["predicted"] == pytest.approx((709e-9 * 700e-9) ** 0.5, rel=5e-3)
+    assert found["F1-064"]["error"] == pytest.approx(found["F1-064"]["predicted"] / 718e-9 - 1)
+    assert main([*words, "--free", "mpi.network.bandwidth"]) == 0
+    found = {one["row"]: one for one in json.loads(capsys.readouterr().out)}
+    assert found["F2-044"]["error"] is None and "no row determines" in found["F2-044"]["reason"]
 
 
 @pytest.mark.parametrize(

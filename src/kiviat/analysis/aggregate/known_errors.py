@@ -193,7 +193,7 @@ def _kinds(rows: Iterable[ComparedRow]) -> Iterable[KnownError]:
 
 
 def error_text(known: KnownErrors, kind: str) -> str:
-    """Return "+12 %, 6 rows, worst +31 %", what is known of it otherwise, or why nothing is."""
+    """Return "+12 %, 6 rows, worst +31 %", or why nothing is known; "±12 %" if the signs differ."""
     one = known.of(kind)
     return _numbers(one) if one else nothing_known(known, kind)
 
@@ -211,7 +211,14 @@ def _numbers(one: KnownError) -> str:
     rows = counted(len(one.errors), "row")
     fitted = " it was fitted to" if one.fitted else ""
     worst = f", worst {percent(one.worst)}" if len(one.errors) > 1 else ""
-    return f"{percent(one.middle)}, {rows}{fitted}{worst}"
+    return f"{_middle(one)}, {rows}{fitted}{worst}"
+
+
+def _middle(one: KnownError) -> str:
+    """Return the median error; without sign where errors have both, as these would cancel."""
+    if min(one.errors) < 0 < max(one.errors):
+        return f"±{100 * statistics.median(map(abs, one.errors)):.0f} %"
+    return percent(one.middle)
 
 
 def percent(error: float) -> str:

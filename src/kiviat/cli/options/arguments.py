@@ -907,6 +907,19 @@ def _model(command: argparse.ArgumentParser) -> None:
         metavar="PLACE=VALUE",
         help="change the machine first, as in `kiviat what-if`; may be repeated",
     )
+    validate.add_argument(
+        "--leave-one-run-out",
+        action="store_true",
+        help="cross-validate one machine: for each published run, fit it to the rows of all others and "
+        "predict that one",
+    )
+    validate.add_argument(
+        "--free",
+        action="append",
+        default=[],
+        metavar="PLACE",
+        help="with --leave-one-run-out: a number to fit, as in `kiviat model fit --published`",
+    )
     validate.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
     validate.add_argument(
         "--sensitivity", action="store_true", help="also vary each assumed number by a quarter (slow)"

@@ -286,13 +286,16 @@ class ModelCheckRequest(Request):
 class ModelValidateRequest(Request):
     """Options of `kiviat model validate`; without `machines` it validates all.
 
-    `rows` is a file of measured values that replace the published ones, `set` are changes of the machines.
+    `rows` is a file of measured values that replace the published ones, `set` are changes of the machines,
+    `free` the numbers that `leave_one_run_out` fits anew.
     """
 
     module = "subcommands.model_rows"
     machines: tuple[str, ...]
     rows: str | None
     set: tuple[str, ...]
+    leave_one_run_out: bool
+    free: tuple[str, ...]
     sensitivity: bool
     write: bool
     format: TableFormat

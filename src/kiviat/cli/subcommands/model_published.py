@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,8 +11,8 @@ from kiviat.analysis.published.question import Question, rows_about
 from kiviat.analysis.published.results import key, lookup_in
 from kiviat.analysis.published.text import about_text
 from kiviat.analysis.published.verdict import judge, questions
-from kiviat.cli.options.request import ModelFitRequest
-from kiviat.cli.text.table import print_table
+from kiviat.cli.options.request import ModelFitRequest, TableFormat
+from kiviat.cli.text.table import bold, print_rows, print_table
 from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, find_machine, load_machine, machines
 from kiviat.model.changes import assumed_places, changed, changes
@@ -21,7 +22,7 @@ from kiviat.model.validation import subject
 from kiviat.model.variant_file import variant_file
 from kiviat.plan import shipped_benchmarks
 from kiviat.record import InputError, write_whole
-from kiviat.record.units import counted
+from kiviat.record.units import counted, format_value
 
 _FORMS = ("best", "least")
 
@@ -37,15 +38,10 @@ def fit_to_rows(request: ModelFitRequest, name: str, path: Path) -> int:
             f"-o {path}: a variant finds its base {machine.name} among the known machines or beside itself; "
             f"write it to {machine.path.parent}"
         )
-    asked = _allowed(machine, request)
+    asked = _allowed(machine, request.rows)
     free = list(dict.fromkeys(request.free)) or assumed_places(machine)
     names = [one.row.id for one in asked]
-    published = [one.row.number.value for one in asked if one.row.number]
-
-    def predict(tried: Sequence[Factors]) -> list[list[float | None]]:
-        return _predicted([changed(machine, _settings(one)) for one in tried], asked)
-
-    fit = fit_published(free, names, published, predict, asked=bool(request.free))
+    fit = _fitted(machine, free, asked, bool(request.free))
     _print(machine, fit, asked)
     source = f"rows of {Path(request.rows).name}" if request.rows else "published rows"
     source = f"kiviat model fit --published {machine.name}, to {source} {', '.join(names)}"
@@ -58,14 +54,98 @@ def fit_to_rows(request: ModelFitRequest, name: str, path: Path) -> int:
     return 0
 
 
+def _fitted(machine: Machine, free: Sequence[str], asked: Sequence[Question], named: bool) -> PublishedFit:
+    def predict(tried: Sequence[Factors]) -> list[list[float | None]]:
+        return _predicted([changed(machine, _settings(one)) for one in tried], asked)
+
+    published = [one.row.number.value for one in asked if one.row.number]
+    return fit_published(free, [one.row.id for one in asked], published, predict, asked=named)
+
+
+def leave_one_run_out(machine: Machine, named: Sequence[str], form: TableFormat) -> int:
+    """Print the cross-validated errors: of each published run by the machine fitted to all others.
+
+    A run without which the numbers are not determined gets the reason instead.
+    """
+    free = list(dict.fromkeys(named)) or assumed_places(machine)
+    runs: dict[str, list[Question]] = {}
+    for question in _allowed(machine, None):
+        runs.setdefault(_run(question), []).append(question)
+    if len(runs) < 2:
+        raise InputError(
+            f"{machine.name} has rows of one published run only ({next(iter(runs))}): nothing is left to fit "
+            "it to"
+        )
+    lines: list[dict[str, object]] = []
+    for name, left_out in runs.items():
+        others = [one for run, of in runs.items() if run != name for one in of]
+        reason, answers = "", list[float | None]([None] * len(left_out))
+        try:
+            fit = _fitted(machine, free, others, bool(named))
+        except InputError as error:
+            reason = str(error)
+        else:
+            (answers,) = _predicted([changed(machine, _settings(fit.factors))], left_out)
+        for question, value in zip(left_out, answers, strict=True):
+            fact = question.row.number
+            assert fact is not None
+            lines.append(
+                {
+                    "run": name,
+                    "row": question.row.id,
+                    "about": about_text(question.row),
+                    "unit": fact.unit,
+                    "published": fact.value,
+                    "predicted": value,
+                    "error": None if value is None else value / fact.value - 1,
+                    "reason": reason,
+                }
+            )
+    if form != "table":
+        print_rows(lines, form)
+    else:
+        _print_left_out(machine, free, lines)
+    return 0
+
+
+def _run(question: Question) -> str:
+    """Return the published run that a row is of, in words."""
+    system, paper = question.row.system, question.row.paper
+    count = f"{system.processes} processes" if system.processes else system.processes_range
+    fact = question.row.fact
+    benchmark = fact.benchmark.split(" ")[0]
+    return ", ".join(filter(None, (paper.short, benchmark, count, system.placement)))
+
+
+def _print_left_out(machine: Machine, free: Sequence[str], lines: Sequence[dict[str, object]]) -> None:
+    print(f"{bold(machine.name)}: {', '.join(free)} fitted to all runs but the one predicted")
+    shown, errors = [], []
+    for line in lines:
+        error, unit = line["error"], str(line["unit"])
+        if isinstance(error, float):
+            errors.append(abs(error))
+        values = [line[name] for name in ("published", "predicted")]
+        shown.append(
+            [
+                *(str(line[name]) for name in ("run", "row", "about")),
+                *(format_value(one if isinstance(one, float) else None, unit) for one in values),
+                f"{100 * error:+.1f} %" if isinstance(error, float) else str(line["reason"]),
+            ]
+        )
+    print_table("<<<>><", ["run left out", "row", "", "published", "predicted", "error"], shown)
+    if errors:
+        middle = 100 * statistics.median(errors)
+        print(f"cross-validated: median error {middle:.1f} %, largest {100 * max(errors):.1f} %")
+
+
 def _settings(factors: Factors) -> list[str]:
     return [f"{place}={factor:.9f}x" for place, factor in factors.items()]
 
 
-def _allowed(machine: Machine, request: ModelFitRequest) -> list[Question]:
+def _allowed(machine: Machine, file: str | None) -> list[Question]:
     """Return the questions of the rows that the machine may be fitted to: a value each, with a simulation."""
-    if request.rows:
-        rows = own_rows(Path(request.rows), {str(one["name"]) for one in shipped_benchmarks()})
+    if file:
+        rows = own_rows(Path(file), {str(one["name"]) for one in shipped_benchmarks()})
     else:
         rows = [row for row in rows_about(subject(machine)) if row.fact.use == "calibrate"]
     found = [

@@ -14,6 +14,7 @@ from kiviat.analysis.published.text import about_text, evidence_text, published_
 from kiviat.analysis.published.verdict import TOLERANCE, Verdict, conflicts, is_exact, judge
 from kiviat.analysis.published.verdict import questions as asked_of
 from kiviat.cli.options.request import ModelCheckRequest, ModelValidateRequest
+from kiviat.cli.subcommands.model_published import leave_one_run_out
 from kiviat.cli.text.table import bold, print_rows, print_table
 from kiviat.cli.visible import erase_line, visible_cell
 from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
@@ -75,6 +76,8 @@ def _check(request: ModelCheckRequest) -> int:
 
 def _validate(request: ModelValidateRequest) -> int:
     found = _asked(request)
+    if request.leave_one_run_out:
+        return leave_one_run_out(found[0], request.free, request.format)
     today = f"{datetime.now(UTC):%Y-%m-%d}"
     tell = request.format == "table"
     results: list[tuple[Machine, list[ModelVerdict]]] = []
@@ -123,6 +126,15 @@ def _asked(request: ModelValidateRequest) -> list[Machine]:
             raise InputError(
                 f"{option} needs the machines that it is for: kiviat model validate MACHINE {option} …"
             )
+    if request.free and not request.leave_one_run_out:
+        raise InputError("--free needs --leave-one-run-out, which fits these numbers")
+    if request.leave_one_run_out and (
+        len(request.machines) != 1 or request.rows or request.set or request.write or request.sensitivity
+    ):
+        raise InputError(
+            "--leave-one-run-out cross-validates one machine on its published rows: kiviat model validate "
+            "MACHINE --leave-one-run-out, with --free at most"
+        )
     found = [find_machine(name) for name in request.machines or machines()]
     return [changed(machine, request.set) for machine in found] if request.set else found
 
