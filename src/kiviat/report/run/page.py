@@ -9,6 +9,7 @@ from kiviat.analysis.aggregate.known_errors import error_text, kind_of, known_er
 from kiviat.analysis.aggregate.summary import Summary, studies, summarise
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings.all import Finding, findings
+from kiviat.analysis.findings.machines import Machine, findings_across
 from kiviat.analysis.loggp import fit_loggp
 from kiviat.record import Row
 from kiviat.record.run import Run
@@ -78,6 +79,10 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
     told = tables.told(_findings(runs, rows, by_run, grids), table, drawn, studied)
     failures = tables.failures(rows, names)
     shown = front(runs, by_run, labels)
+    across = findings_across(
+        [Machine(label.label, [run], by_run[run.id], {}) for run, label in zip(runs, labels, strict=True)],
+        traits,
+    )
     sections = [
         (name, *_SECTION_TEXTS[name], of_section)
         for name in SECTIONS
@@ -122,6 +127,7 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
         contents=[
             *([("standing", "Overview")] if shown else []),
             *([("findings", "Findings")] if told else []),
+            *([("side-by-side", "Side by side")] if across else []),
             *([("numbers", "Figures")] if headlines else []),
             *([("modelled", "Modelled machine")] if machines else []),
             *([("transport", "Transport")] if clocks != {"simulated"} else []),
@@ -139,6 +145,7 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
         front=shown,
         main_findings=tables.main_findings(told),
         findings=tables.good_first(told),
+        across=across,
         verdicts=_verdicts(runs, by_run, headlines),
         headlines=headlines,
         modelled=machines,

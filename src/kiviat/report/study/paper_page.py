@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kiviat.analysis.aggregate.calibration import calibrated
+from kiviat.analysis.findings.machines import Machine, findings_across
 from kiviat.analysis.published.sources import MachineResults
 from kiviat.analysis.published.study import (
     Cell,
@@ -29,6 +30,7 @@ from kiviat.analysis.published.text import (
 )
 from kiviat.record.published import papers
 from kiviat.record.studies import StudyDefinition, StudyFigure, StudyTable
+from kiviat.record.traits import traits_of
 from kiviat.record.units import counted, format_bytes, format_value
 from kiviat.report.facts import runs as run_facts
 from kiviat.report.html.figure import Colour, Figure, Line, Panel, RunLabel, numbered
@@ -107,6 +109,10 @@ def render_study(
     paper = next((paper for paper in papers() if paper.name == study.paper), None)
     clocks = {label.clock for label in labels}
     total = summed(judged)
+    across = findings_across(
+        [Machine(one.label, one.runs, one.summaries, one.parts) for one in machines],
+        traits_of(run.benchmarks for machine in machines for run in machine.runs),
+    )
     return page(
         "paper.html.j2",
         {
@@ -120,8 +126,13 @@ def render_study(
         citation=paper.citation if paper else "",
         labels=labels,
         simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
-        contents=[("summary", "Summary"), *((part.id, _short(part.title)) for part in parts)]
-        + ([("others", "Other sentences")] if left else []),
+        contents=[
+            ("summary", "Summary"),
+            *([("side-by-side", "Side by side")] if across else []),
+            *((part.id, _short(part.title)) for part in parts),
+            *([("others", "Other sentences")] if left else []),
+        ],
+        across=across,
         machines=[_machine(machine, label, judged) for machine, label in zip(machines, labels, strict=True)],
         summary=_summary(total),
         failing=[_sentence(one) for one in total.failing],

@@ -1,0 +1,147 @@
+"""Findings about several machines: each fact is in the curves of one test, and absent from even ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kiviat.analysis.aggregate.summary import Summary, summarise
+from kiviat.analysis.findings.finding import Finding
+from kiviat.analysis.findings.machines import Machine, findings_across
+from kiviat.record.run import Run
+from kiviat.record.traits import earlier_traits
+from tests.report.studies import study_run
+
+from .rows import case_rows
+
+STEADY = (0.99, 0.995, 1.0, 1.005, 1.01, 1.0)
+Values = Mapping[tuple[str, int, int | None], float]  # times by benchmark, ranks, bytes
+
+
+def machine(label: str, values: Values, *more: Summary, runs: Sequence[Run] = (), **changes: Any) -> Machine:
+    rows = [
+        one
+        for (benchmark, ranks, size), value in values.items()
+        for one in case_rows(
+            [value * factor for factor in STEADY],
+            run=label,
+            benchmark=benchmark,
+            ranks=ranks,
+            bytes=size,
+            case=f"{benchmark}/ranks={ranks}/bytes={size}",
+            **changes,
+        )
+    ]
+    return Machine(label, runs, [*summarise(rows), *more], {})
+
+
+def found(*machines: Machine) -> dict[str, Finding]:
+    return {one.kind: one for one in findings_across(machines, earlier_traits())}
+
+
+def barrier(*times: float, ranks: Sequence[int] = (2, 4, 8, 16)) -> Values:
+    return {("barrier", count, None): time for count, time in zip(ranks, times, strict=False)}
+
+
+def test_one_machine_or_equal_machines_have_no_findings() -> None:
+    assert not found(machine("a", barrier(1e-6, 2e-6)))
+    assert not found(machine("a", barrier(1e-6, 2e-6)), machine("b", barrier(1.02e-6, 2e-6)))
+
+
+def test_a_leader_on_the_most_ranks_by_its_factor() -> None:
+    told = found(
+        machine("a", barrier(1e-6, 2e-6, 3e-6)),
+        machine("b", barrier(2e-6, 4e-6, 9e-6, 20e-6)),
+        machine("c", barrier(5e-6, 8e-6, 30e-6)),
+    )["leader"]
+    assert told.headline == "a leads barrier on 8 ranks by 3.00 times"
+    assert "10.0 times faster than c (30 µs)" in told.detail.replace("30.0", "30")
+    assert {case for case, _ in told.evidence} == {"barrier/ranks=8/bytes=None"}
+
+
+def test_a_crossing_between_two_numbers_of_ranks() -> None:
+    told = found(machine("a", barrier(1e-6, 2e-6, 9e-6)), machine("b", barrier(2e-6, 3e-6, 4e-6)))["crossing"]
+    assert told.headline == "barrier: a is ahead up to 4 ranks, b from 8 ranks on"
+
+
+def test_curves_whose_intervals_overlap_do_not_cross() -> None:
+    wide = [
+        one
+        for ranks, values in ((2, (1, 9, 1, 9, 1, 9)), (4, (9, 1, 9, 1, 9, 2)))
+        for one in summarise(
+            case_rows(
+                [1e-6 * value for value in values],
+                run="b",
+                benchmark="barrier",
+                ranks=ranks,
+                bytes=None,
+                case=f"barrier/ranks={ranks}/bytes=None",
+            )
+        )
+    ]
+    kinds = found(machine("a", barrier(4e-6, 4e-6)), Machine("b", (), wide, {}))
+    assert "crossing" not in kinds and "leader" not in kinds
+
+
+def test_oversubscribed_values_are_left_out() -> None:
+    slow = machine("b", barrier(9e-6, 90e-6), oversubscribed=True)
+    assert not found(machine("a", barrier(1e-6, 2e-6)), slow)
+
+
+def test_what_an_oncoming_message_costs() -> None:
+    one_way: Values = {("pingpong", 2, 1 << 20): 1e-3, ("pingping", 2, 1 << 20): 1e-3}
+    both: Values = {("pingpong", 2, 1 << 20): 1e-3, ("pingping", 2, 1 << 20): 2e-3}
+    told = found(machine("full", one_way), machine("half", both))["oncoming"]
+    assert told.headline == "An oncoming message of 1 MiB costs half 50 % of its bandwidth, full 0 %"
+
+
+def test_what_random_order_costs_rings() -> None:
+    def rings(label: str, random: float) -> Machine:
+        values = {("ring", "natural_bandwidth"): 1e9, ("ring", "random_bandwidth"): random}
+        rows = [
+            one
+            for (benchmark, metric), value in (values | {("pingpong", "bandwidth"): 2e9}).items()
+            for one in case_rows(
+                [value * factor for factor in STEADY],
+                run=label,
+                benchmark=benchmark,
+                metric=metric,
+                unit="B/s",
+                better="higher",
+                ranks=8 if benchmark == "ring" else 2,
+                case=benchmark,
+            )
+        ]
+        return Machine(label, (), summarise(rows), {})
+
+    told = found(rings("a", 0.9e9), rings("b", 0.3e9))["rings-across"]
+    assert told.headline == "Random order leaves b 30 % of its natural ring, a 90 %"
+    assert "b keeps 30 % on 8 ranks, 15 % of its best ping-pong" in told.detail
+
+
+def test_numbers_of_ranks_between_powers_of_two() -> None:
+    ranks = (4, 6, 8)
+    told = found(
+        machine("even", barrier(1e-6, 1.5e-6, 2e-6, ranks=ranks)),
+        machine("odd", barrier(1e-6, 6e-6, 2e-6, ranks=ranks)),
+    )["powers-of-two-across"]
+    assert told.headline == "barrier: 6 ranks cost odd up to 3.00 times as much as 4 and 8"
+    assert told.detail.startswith("even does not lose there.")
+
+
+def test_the_step_to_a_second_node() -> None:
+    # study_run puts two ranks on each node.
+    near = machine("near", barrier(1e-6, 2e-6, ranks=(2, 4)), runs=[study_run("near")])
+    far = machine("far", barrier(1e-6, 20e-6, ranks=(2, 4)), runs=[study_run("far")])
+    assert "second-node" not in found(near)
+    told = found(near, far)["second-node"]
+    assert told.headline == "barrier: the step to a second node costs far 20.0 times, near 2.00 times"
+
+
+def test_curves_that_are_not_monotonic_beside_one_that_is() -> None:
+    sizes = (1024, 2048, 4096)
+    rising: Values = {("bcast", 4, size): size * 1e-9 for size in sizes}
+    falling: Values = {**rising, ("bcast", 4, 2048): 6e-6}
+    told = found(machine("a", rising), machine("b", falling))["not-monotonic"]
+    assert told.headline == "bcast on 4 ranks: b is 1.46 times faster at 4 KiB than at 2 KiB"
+    assert "a rises throughout" in told.detail
