@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 from kiviat.analysis.aggregate.nodes import nodes_of
@@ -21,6 +21,7 @@ from kiviat.record.units import counted, format_bytes, format_value, three_digit
 
 _APART = 1.1  # ratio below which two values count as equal
 _STEP = 1.5  # a step to two nodes, or between powers of two, by less than this is none
+_OF_A_KIND = 5  # most findings of a kind
 _RINGS = ("random_bandwidth", "natural_bandwidth")
 
 
@@ -56,6 +57,7 @@ def findings_across(machines: Sequence[Machine], traits: TraitsByName) -> list[F
     """Return all findings about several machines, the most important first; none about a single one."""
     if len(machines) < 2:
         return []
+    machines = _shortly_named(machines)
     over_ranks = list(_series(machines, traits, "ranks"))
     over_bytes = list(_series(machines, traits, "bytes"))
     found = [
@@ -67,7 +69,19 @@ def findings_across(machines: Sequence[Machine], traits: TraitsByName) -> list[F
         *_second_node(machines, over_ranks),
         *_not_monotonic(over_ranks, over_bytes),
     ]
-    return sorted(found, key=lambda one: -one.importance)
+    found.sort(key=lambda one: -one.importance)
+    return [
+        one for at, one in enumerate(found) if [each.kind for each in found[:at]].count(one.kind) < _OF_A_KIND
+    ]
+
+
+def _shortly_named(machines: Sequence[Machine]) -> Sequence[Machine]:
+    """Return the machines without "(simulated)" in their names if all have it: each finding says so."""
+    end = " (simulated)"
+    short = [machine.label.removesuffix(end) for machine in machines]
+    if len(set(short)) < len(short) or not all(machine.label.endswith(end) for machine in machines):
+        return machines
+    return [replace(machine, label=label) for machine, label in zip(machines, short, strict=True)]
 
 
 def _series(machines: Sequence[Machine], traits: TraitsByName, by: str) -> Iterator[_Series]:
@@ -95,7 +109,8 @@ def _fair(one: Summary) -> bool:
 
 
 def _what(one: Summary, by: str) -> str:
-    metric = "" if one.metric == "time" else f" {one.metric.replace('_', ' ')}"
+    metric = one.metric.removeprefix(one.benchmark).replace("_", " ").strip()
+    metric = f" {metric}" if metric not in ("", "time") else ""
     size = f" of {format_bytes(one.bytes)}" if by == "ranks" and one.bytes is not None else ""
     ranks = f" on {counted(one.ranks, 'rank')}" if by == "bytes" else ""
     axes = "".join(f", {name} {value}" for name, value in sorted(one.axes.items()) if name != "world")
@@ -119,7 +134,7 @@ def _apart(one: Summary, other: Summary) -> bool:
 
 def _leaders(of: Sequence[_Series]) -> Iterator[Finding]:
     """Report who leads each benchmark on the most ranks that most machines share, by what factor."""
-    best: dict[tuple[str, str], tuple[int, int, float, Finding]] = {}
+    best: dict[tuple[str, str], tuple[tuple[int, int, int, float], Finding]] = {}
     for series in of:
         counts = {
             x: sum(x in own for own in series.values.values()) for own in series.values.values() for x in own
@@ -145,10 +160,11 @@ def _leaders(of: Sequence[_Series]) -> Iterator[Finding]:
             _evidence(here[name] for name in order),
         )
         key = series.benchmark, series.metric
-        entry = len(here), x, factor, finding
-        if key not in best or entry[:3] > best[key][:3]:
-            best[key] = entry
-    yield from (finding for *_, finding in best.values())
+        # The plainest case on the most ranks, at the size with the largest factor.
+        rank = len(here), -len(first.axes), x, factor
+        if key not in best or rank > best[key][0]:
+            best[key] = rank, finding
+    yield from (finding for _, finding in best.values())
 
 
 def _crossings(of: Sequence[_Series]) -> Iterator[Finding]:
@@ -328,6 +344,7 @@ def _second_node(machines: Sequence[Machine], of: Sequence[_Series]) -> Iterator
         (worst, *_), (least, *_) = steps[order[0]], steps[order[-1]]
         if worst < _STEP or worst < _APART * least:
             continue
+        others = f"{_times(least)}" if least >= 1 else "nothing"
         each = "; ".join(
             f"{name} {_value(left)} on {left.ranks}, {_value(right)} on {right.ranks} ranks"
             for name, (_, left, right) in steps.items()
@@ -336,8 +353,8 @@ def _second_node(machines: Sequence[Machine], of: Sequence[_Series]) -> Iterator
         finding = Finding(
             "second-node",
             min(0.7, 0.45 + 0.1 * math.log2(worst / max(least, 1e-9))),
-            f"{series.what}: the step to a second node costs {order[0]} {_times(worst)}, {order[-1]} "
-            f"{_times(least)}",
+            f"{series.what}: the step to a second node costs {order[0]} {_times(worst)}, "
+            f"{order[-1]} {others}",
             f"{each}. {_origin(points)}",
             _evidence(points),
         )
