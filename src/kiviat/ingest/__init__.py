@@ -11,7 +11,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Protocol, cast
 
-from kiviat.ingest import hpcc, hpcg, hpl, imb, lammps, npb, osu, reprompi, stream
+from kiviat.ingest import gpcnet, hpcc, hpcg, hpl, imb, lammps, mpigraph, npb, osu, reprompi, stream
 from kiviat.record import UNSEALED_RECORD_SCHEMA, InputError, Record
 from kiviat.record.site import site_files
 from kiviat.record.valid import first_wrong, parse_json
@@ -33,7 +33,7 @@ class Format(Protocol):
 
 
 # hpccoutf.txt contains the output of HPL, so hpcc comes before hpl.
-FORMATS: tuple[Format, ...] = (imb, osu, hpcc, hpl, stream, hpcg, lammps, npb, reprompi)
+FORMATS: tuple[Format, ...] = (imb, osu, hpcc, hpl, stream, hpcg, lammps, npb, reprompi, gpcnet, mpigraph)
 
 
 @cache
