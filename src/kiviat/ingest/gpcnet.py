@@ -1,7 +1,8 @@
 """GPCNeT: the tables of network_test and network_load_test, plain and verbose.
 
-The layout is that of print_results and print_comparison_results (utils.c): a line for each test, with the mean
-and the 99th percentile, which is of the slowest calls for bandwidths, too. MiB/s/rank are 2^20 bytes per second.
+The layout is that of print_results and print_comparison_results (utils.c): a line for each test, with the
+mean and the 99th percentile, which is of the slowest calls for bandwidths, too. MiB/s/rank are 2^20 bytes per
+second.
 """
 
 from __future__ import annotations

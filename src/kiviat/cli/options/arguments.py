@@ -23,8 +23,8 @@ _COMMANDS = {
         "list": "list the benchmarks, or describe some of them",
         "profile": "profile any MPI program: time in MPI, calls, messages",
         "trace": "record any MPI program, to replay it on a modelled machine",
-        "ingest": "import results of IMB, OSU, HPC Challenge, HPL, STREAM, HPCG, LAMMPS, NPB, ReproMPI, GPCNeT "
-        "and mpiGraph",
+        "ingest": "import results of IMB, OSU, HPC Challenge, HPL, STREAM, HPCG, LAMMPS, NPB, ReproMPI, "
+        "GPCNeT and mpiGraph",
     },
     "Understand": {
         "show": "show a run, a profile or a trace as tables",
