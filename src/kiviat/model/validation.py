@@ -10,11 +10,11 @@ from kiviat.analysis.published.question import Question, Row, Subject, all_rows,
 from kiviat.analysis.published.verdict import Verdict
 from kiviat.machine.modelled.machine import Machine
 from kiviat.record.case_id import case_id
-from kiviat.record.published import Claim, Fact, Series, SizeSeries, System, papers
+from kiviat.record.published import COMPARED_USES, Claim, Fact, Series, SizeSeries, System, papers
 from kiviat.record.units import format_bytes
 from kiviat.record.validated import ComparedModel, ComparedRow
 
-# The mean of b_eff's random patterns follows from two of its metrics, and is none of them.
+# The mean of b_eff's random patterns is not one of its metrics; it follows from two of them.
 _DERIVED = {"square_over": "randoms_at_lmax"}
 _PER_PROCESS = "_per_process"
 # Sizes at which a series is compared: two of each class of message sizes.
@@ -58,7 +58,7 @@ def _rows_of_series(own: Subject) -> Iterator[Row]:
             if not own.is_named(system.machine, system.mode) or system.placement or not system.processes:
                 continue
             for series in system.series:
-                for size, value in series.points if series.use in ("check", "validate") else ():
+                for size, value in series.points if series.use in COMPARED_USES else ():
                     if size in _SIZES and value > 0:
                         yield Row(paper, system, _fact(series, system, system.processes, size, value))
 

@@ -16,6 +16,8 @@ from kiviat.record.types import Scalar
 from kiviat.record.valid import first_wrong
 
 PUBLISHED_SCHEMA = "kiviat.published/2"
+# Uses of rows that a model is compared with, not fitted to; `check` rows were looked at while it was made.
+COMPARED_USES = ("validate", "check")
 
 # Units of the papers, converted to those of records; 1 MB is 10^6 bytes.
 UNITS = {

@@ -18,7 +18,7 @@ from kiviat.analysis.published.sources import MachineResults, lookup_across
 from kiviat.analysis.published.verdict import Verdict, judge, questions
 from kiviat.analysis.scaling.series import Selection, Source, scaling
 from kiviat.record.errors import InputError
-from kiviat.record.published import Fact
+from kiviat.record.published import COMPARED_USES, Fact
 from kiviat.record.studies import StudyColumn, StudyCurve, StudyDefinition, StudyFigure, StudyTable
 from kiviat.record.types import Scalar
 
@@ -417,7 +417,7 @@ def summed(found: Sequence[JudgedRow]) -> Summed:
         for one in own
         if one.verdict.error is not None
         and one.verdict.holds is None
-        and one.verdict.row.fact.use == "validate"
+        and one.verdict.row.fact.use in COMPARED_USES
         and not one.fitted
     ]
     judged = [one for one in own if one.verdict.holds is not None]
