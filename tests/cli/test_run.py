@@ -283,6 +283,12 @@ def test_a_disk_that_fills_up(kiviat: Kiviat, tmp_path: Path) -> None:
         subprocess.run(["umount", disk], check=True)
 
 
+def test_a_wrong_name_is_refused_before_anything_is_built(kiviat: Kiviat, tmp_path: Path) -> None:
+    done = kiviat("run", "-n", "2", "pingpnog", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert done.returncode == 2 and "'pingpnog'" in done.stderr
+    assert done.stderr.count("\n") == 1 and not list((tmp_path / "cache").rglob("build"))
+
+
 def test_list_tells_what_there_is(kiviat: Kiviat) -> None:
     lines = kiviat("list").stdout.splitlines()
     assert any(line.startswith("pt2pt/pingpong ") and "osu_latency" in line for line in lines)

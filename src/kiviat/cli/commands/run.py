@@ -91,8 +91,8 @@ def execute(request: RunRequest) -> int:
 def run_once(request: RunRequest) -> tuple[int, Path | None]:
     """Return the exit code, and the run's directory if there is one.
 
-    Each step uses the result of the previous one: the substrate determines the MPI, the programs built for
-    that MPI determine the benchmarks, and these determine the plan. Only then is anything started or written.
+    Each step uses the result of the previous one: the substrate determines the MPI, its programs determine
+    the benchmarks, and these determine the plan. Only then is anything built, started or written.
     """
     request, resumed = _settled(request)
     substrate = substrate_of(request.where.on)  # refused, if at all, before anything is built
@@ -119,7 +119,7 @@ def _settled(request: RunRequest) -> tuple[RunRequest, Path | None]:
 
 
 def _programs(request: RunRequest, resumed: Path | None) -> _Programs:
-    """Find the MPI and the programs; build kiviat-bench if necessary, except in a dry run.
+    """Find the MPI and the programs, and describe the benchmarks; kiviat-bench need not be built yet.
 
     If an external program runs, its MPI is used.
     """
@@ -130,8 +130,14 @@ def _programs(request: RunRequest, resumed: Path | None) -> _Programs:
     toolchain = others.lammps.toolchain if others.lammps else find_toolchain(mpi)
     if others.alone:
         return _Programs(toolchain, None, others, others.described)
-    binary = program_path(toolchain) if request.dry_run else built(toolchain)
+    binary = program_path(toolchain)
     return _Programs(toolchain, binary, others, others.described + described(toolchain, binary))
+
+
+def _build(programs: _Programs) -> None:
+    """Build kiviat-bench if a case needs it and it is not built."""
+    if programs.binary:
+        built(programs.toolchain)
 
 
 def _planned(
@@ -171,6 +177,7 @@ def _refuse_unplaceable(planned: _Planned) -> None:
 
 def _launched(planned: _Planned) -> tuple[int, Path | None]:
     request = planned.request
+    _build(planned.programs)
     with planned.substrate, _directory(planned) as directory, _kept(directory, request):
         _announce(planned)
         outcome = _run(planned, directory)
@@ -200,6 +207,7 @@ def _submitted(
         print(f"\n{SCRIPT_FILE}:\n{draft}")
         return 0, None
     scheduler.refuse_absent()
+    _build(programs)
     if resumed is None:
         with _directory(planned) as directory:
             directory.finish("queued")
