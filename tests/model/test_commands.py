@@ -294,7 +294,7 @@ def test_errors_are_stored_with_the_hash_of_the_model_and_others_stay(
     assert found["other"] == other and found["cray-x1-msp"].hash == machine.hash
     assert found["cray-x1-msp"].rows == shipped.rows  # what the package says is what a simulation says
     assert main(["model", "validate", "altix-bx2", "--write"]) == 2
-    assert "altix-bx2 is none of the machines" in capsys.readouterr().err
+    assert "altix-bx2 is not one of the machines" in capsys.readouterr().err
 
 
 def test_numbers_are_fitted_to_rows_with_the_simulation_in_the_loop(

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kiviat.analysis.aggregate.calibration import calibrated
-from kiviat.analysis.aggregate.known_errors import PAGE, known_errors, short_text
+from kiviat.analysis.aggregate.known_errors import known_errors, shortly
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.published.results import value_of
 from kiviat.api.runs import Named, Run, Runs, read_one
@@ -116,7 +116,7 @@ class PredictionResult(Tabular):
         shown += ["reason"] if any(one.reason for one in self.values) else []
         rows = [[row[name] for name in shown] for row in self.rows()]
         origin = f"predicted by a model, not measured; calibrated {calibrated(machine)}; "
-        origin += f"known error: {short_text(known_errors(machine))} ({PAGE})"
+        origin += f"known error: {shortly(known_errors(machine))}"
         return fragment.heading(title, origin) + fragment.table(shown, rows)
 
 

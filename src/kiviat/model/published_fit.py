@@ -29,7 +29,7 @@ _LEAST_NOISE = 0.01
 _NOISY = 0.25
 
 Factors = Mapping[str, float]
-# Takes several sets of factors; returns the values for each in the order of the rows, None if there is none.
+# Takes several sets of factors; returns the values for each in the order of the rows, None for no value.
 Predict = Callable[[Sequence[Factors]], Sequence[Sequence[float | None]]]
 
 

@@ -30,7 +30,7 @@ class ComparedRow:
     `error` is predicted / published - 1, None for bounds, statements and rows without an answer; `holds` is
     for bounds and statements. `published` and `predicted` are in `unit`, None for statements. `quantity`
     names the first case and the metric: rows of one quantity are one piece of evidence. `fitted`: the model
-    was fitted to the row, so that its error is none of a prediction.
+    was fitted to the row, so that its error is not one of a prediction.
     """
 
     row: str

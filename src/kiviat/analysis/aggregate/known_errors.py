@@ -1,4 +1,4 @@
-"""What a model's errors were on published rows, by kind of quantity: printed beside what it predicts.
+"""Errors of a model on published rows, by kind of quantity, printed beside its predictions.
 
 The errors are stored by `kiviat model validate --write` (kiviat.record.validated), never computed here.
 """
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kiviat.analysis.aggregate.summary import Summary
+from kiviat.record.traits import earlier_traits
 from kiviat.record.units import counted
 from kiviat.record.validated import ComparedModel, ComparedRow, compared_models
 
@@ -26,37 +27,14 @@ _FACTOR = 9.0
 POINT_TO_POINT = "point to point"
 RATIOS = "ratios of results"
 RANDOM_RINGS = "rings in random order"
-_PAIRS = (
-    "pingpong",
-    "pingping",
-    "latency",
-    "uniband",
-    "biband",
-    "streaming",
-    "sendrecv",
-    "exchange",
-    "pair_pingpong",
-)
-_COLLECTIVES = (
-    *(
-        "allgather",
-        "allgatherv",
-        "allreduce",
-        "alltoall",
-        "alltoallv",
-        "barrier",
-        "bcast",
-        "gather",
-        "gatherv",
-    ),
-    *("reduce", "reduce_scatter", "scatter", "scatterv"),
-)
-_PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp", "hpccg", "gears", "lj")
+# Benchmarks between pairs that stand in other sections of the report.
+_PAIRS = ("pair_pingpong", "streaming")
 _KERNELS = ("dgemm", "fft", "hpl", "ptrans", "random_access", "stream")
-_PATTERNS = (
-    *("dense_cumulative", "dense_pairwise", "dense_random", "dense_total_exchange", "all_pairs", "bisection"),
-    *("congestion", "distance", "sick_links"),
-)
+# Kinds of all other benchmarks, by section of the report.
+_OF_SECTIONS = {
+    **dict.fromkeys(("pairs", "dense", "congestion"), "dense patterns"),
+    **dict.fromkeys(("programs", "applications"), "programs"),
+}
 # Metrics of b_eff and of rings whose kind is not that of the whole study.
 _OF_RINGS = {
     "rings_at_lmax": "rings",
@@ -70,8 +48,8 @@ _OF_RINGS = {
     "pingpong_bandwidth": POINT_TO_POINT,
 }
 _PER_PROCESS = "_per_process"
-# Forms of rows whose answer is the quantity itself. Others are ratios and shares, a kind of their own, and
-# places of bends, of which an error says nothing.
+# Forms of rows whose answer is the quantity itself. Of the others, ratios and shares are a kind of their own,
+# and places of bends have no meaningful error.
 _QUANTITIES = ("value", "best", "least", "square_over")
 
 
@@ -116,7 +94,7 @@ class KnownError:
 
 @dataclass(frozen=True, slots=True)
 class KnownErrors:
-    """What is known of a model's errors.
+    """The known errors of a model.
 
     `compared` is None if the model was never compared; `stale` says that it has changed since. Both times
     `kinds` is empty. Of `judged` orderings and bounds that it was not fitted to, `held` hold.
@@ -145,18 +123,14 @@ def kind_of(benchmark: str, metric: str, ranks: int, size: int | None) -> str:
     if benchmark in ("b_eff", "ring"):
         stem = metric.removesuffix(_PER_PROCESS)
         return _OF_RINGS.get(stem, benchmark if benchmark == "b_eff" else "")
-    if benchmark in _PAIRS:
+    section = earlier_traits()[benchmark].section
+    if section == "pt2pt" or benchmark in _PAIRS:
         return POINT_TO_POINT if ranks == 2 else "pairs and neighbours at once"
-    collective = benchmark.removeprefix("i") if benchmark[1:] in _COLLECTIVES else benchmark
-    if collective in _COLLECTIVES:
+    if section in ("collective", "overlap"):
         if size is None or size <= _SMALL:
             return "collectives up to 1 KiB"
         return "collectives up to 64 KiB" if size <= _MEDIUM else "collectives above 64 KiB"
-    if benchmark in _PATTERNS:
-        return "dense patterns"
-    if benchmark in _KERNELS:
-        return "kernels of HPC Challenge"
-    return "programs" if benchmark in _PROGRAMS else ""
+    return "kernels of HPC Challenge" if benchmark in _KERNELS else _OF_SECTIONS.get(section, "")
 
 
 def kinds(summaries: Iterable[Summary]) -> list[str]:
@@ -166,7 +140,7 @@ def kinds(summaries: Iterable[Summary]) -> list[str]:
 
 
 def known_errors(model: Hashed) -> KnownErrors:
-    """Return what is stored of a model's errors; none of an earlier version of it."""
+    """Return the stored errors of a model; none of those of an earlier version of it."""
     compared = compared_models().get(model.name)
     if compared is None:
         return KnownErrors(model.name, None, False, ())
@@ -247,7 +221,7 @@ def short_text(known: KnownErrors) -> str:
 def lines(known: KnownErrors, kinds: Iterable[str] | None = None) -> list[str]:
     """Return a line for each kind: "b_eff +72 %, 1 row"; without `kinds`, for all that are known.
 
-    If nothing is known of any, one line says so.
+    If none is known, the only line gives the reason.
     """
     if known.compared is None or known.stale:
         return [nothing_known(known)]
@@ -258,3 +232,13 @@ def lines(known: KnownErrors, kinds: Iterable[str] | None = None) -> list[str]:
     if kinds is None and known.judged:
         found.append(f"orderings and bounds: {known.held} of {known.judged} hold")
     return found or [nothing_known(known)]
+
+
+def in_words(known: KnownErrors, kinds: Iterable[str] | None = None) -> str:
+    """Return `lines` as one text, with the page that has every row."""
+    return f"{'; '.join(lines(known, kinds))} ({PAGE})"
+
+
+def shortly(known: KnownErrors) -> str:
+    """Return `short_text` with the page that has every row."""
+    return f"{short_text(known)} ({PAGE})"

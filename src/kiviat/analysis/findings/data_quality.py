@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from kiviat.analysis.aggregate.calibration import calibrated
-from kiviat.analysis.aggregate.known_errors import PAGE, kinds, known_errors, lines
+from kiviat.analysis.aggregate.known_errors import in_words, kinds, known_errors
 from kiviat.analysis.aggregate.summary import Summary, studies
 from kiviat.analysis.findings.finding import Evidence, Finding, named
 from kiviat.analysis.statistics.intervals import MIN_LAUNCHES
@@ -68,7 +68,7 @@ def _simulated(summaries: Sequence[Summary], run: Run) -> Iterator[Finding]:
         f"Model {model.name}, version {model.version}, hash {model.hash[:12]}. "
         + f"Calibrated {calibrated(model)}."
         + (f" {len(model.assumed)} of its numbers are assumed." if model.assumed else "")
-        + f" Its known errors: {'; '.join(lines(known_errors(model), kinds(summaries)))} ({PAGE}).",
+        + f" Its known errors: {in_words(known_errors(model), kinds(summaries))}.",
         (),
     )
     if model.uncalibrated:

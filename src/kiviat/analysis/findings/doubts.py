@@ -21,7 +21,7 @@ from kiviat.analysis.findings.finding import Finding
 from kiviat.record.run import Run
 from kiviat.record.units import three_digits
 
-# What findings of a kind are about, for the sentence that it cannot be told.
+# Subjects of findings by kind, for the sentence "Cannot say …".
 _ABOUT = {
     "contention": "what it costs that all ranks communicate",
     "shared-resource": "whether simultaneous pairs limit each other",
@@ -33,7 +33,7 @@ _ABOUT = {
     "slow-collective": "whether collectives are slow",
     "power-of-two": "whether numbers of ranks other than powers of two are slow",
 }
-# Kinds that stand in the evidence beside what is compared.
+# Kinds of quantities that the evidence also names, though nothing is compared with them.
 _BESIDE = {"contention": "b_eff"}
 _IMPORTANCE = 0.3
 
@@ -41,7 +41,7 @@ _IMPORTANCE = 0.3
 def weighed(found: Iterable[Finding], summaries: Sequence[Summary], run: Run) -> Iterator[Finding]:
     """Yield the findings of a run; of a model, "cannot say" in place of those that its errors exceed.
 
-    Where no error of any of the kinds is known, the detail says so.
+    Where no error of these kinds is known, the detail adds that no published row tests the model on this.
     """
     model = run.machine.model
     if model is None:
@@ -70,8 +70,8 @@ def _weighed(
         finding.kind,
         min(finding.importance, _IMPORTANCE),
         f"Cannot say {about}: the model's error is larger than what it finds",
-        f"It finds a factor of up to {three_digits(max(factor, 1 / factor))} between quantities of which it "
-        f"is off by a factor of {three_digits(worst.spread)}: {worst.kind} {error_text(known, worst.kind)} "
-        f"({PAGE}).",
+        f"It finds a factor of up to {three_digits(max(factor, 1 / factor))}, but its predictions of such "
+        f"quantities are off by a factor of {three_digits(worst.spread)}: "
+        f"{worst.kind} {error_text(known, worst.kind)} ({PAGE}).",
         finding.evidence,
     )

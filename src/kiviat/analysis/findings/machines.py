@@ -20,7 +20,7 @@ from kiviat.record.traits import TraitsByName
 from kiviat.record.units import counted, format_bytes, format_value, three_digits
 
 _APART = 1.1  # ratio below which two values count as equal
-_STEP = 1.5  # a step to two nodes, or between powers of two, by less than this is none
+_STEP = 1.5  # smaller steps to two nodes, or between powers of two, are not reported
 _OF_A_KIND = 5  # most findings of a kind
 _RINGS = ("random_bandwidth", "natural_bandwidth")
 
@@ -76,7 +76,7 @@ def findings_across(machines: Sequence[Machine], traits: TraitsByName) -> list[F
 
 
 def _shortly_named(machines: Sequence[Machine]) -> Sequence[Machine]:
-    """Return the machines without "(simulated)" in their names if all have it: each finding says so."""
+    """Return the machines without "(simulated)" in their names if all have it; each finding adds it."""
     end = " (simulated)"
     short = [machine.label.removesuffix(end) for machine in machines]
     if len(set(short)) < len(short) or not all(machine.label.endswith(end) for machine in machines):

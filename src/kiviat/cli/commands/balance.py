@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kiviat.analysis.aggregate.known_errors import PAGE, kinds, known_errors, lines
+from kiviat.analysis.aggregate.known_errors import in_words, kinds, known_errors
 from kiviat.analysis.hpcc.balance import AXES, Balance
 from kiviat.api.balance import balance
 from kiviat.api.runs import read
@@ -24,8 +24,8 @@ def execute(request: BalanceRequest) -> int:
         _print(result.details)
         for run in runs:
             if model := run.about.machine.model:
-                known = "; ".join(lines(known_errors(model), kinds(run.results)))
-                print(f"{run.id} is predicted by {model.name}; known errors: {known} ({PAGE})")
+                known = in_words(known_errors(model), kinds(run.results))
+                print(f"{run.id} is predicted by {model.name}; known errors: {known}")
         print_name(request.output)
     else:
         print_rows(result.rows(), request.format)

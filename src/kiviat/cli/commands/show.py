@@ -8,7 +8,7 @@ from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
-from kiviat.analysis.aggregate.known_errors import PAGE, KnownErrors, kinds, known_errors, lines
+from kiviat.analysis.aggregate.known_errors import KnownErrors, in_words, kinds, known_errors
 from kiviat.analysis.aggregate.summary import Summary, studies, summarise
 from kiviat.analysis.loggp import eager_words, fit_loggp, fit_warning, switch_where, switch_words
 from kiviat.cli.options.files import names_profile, names_trace
@@ -80,7 +80,7 @@ def _print_tables(summaries: Sequence[Summary], percentiles: bool, known: KnownE
         else:
             _print_table(its, percentiles)
         if known and (of := kinds(its)):
-            print(dim(f"known errors: {'; '.join(lines(known, of))} ({PAGE})"))
+            print(dim(f"known errors: {in_words(known, of)}"))
         for line in _model(its) if benchmark == "pingpong" else ():
             print(dim(line))
         for name, words in dict.fromkeys(note for summary in its for note in summary.notes.items()):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.analysis.aggregate.calibration import calibrated, in_short
-from kiviat.analysis.aggregate.known_errors import PAGE, known_errors, lines, short_text
+from kiviat.analysis.aggregate.known_errors import PAGE, in_words, known_errors, short_text
 from kiviat.cli.options.files import print_name
 from kiviat.cli.options.request import ModelListRequest, ModelShowRequest
 from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_rows, print_table
@@ -215,7 +215,7 @@ def _about(machine: Machine) -> Iterator[tuple[str, str]]:
     facts = {fact.id: (paper.short, fact) for paper in papers() for s in paper.systems for fact in s.facts}
     rows = [_row(name, *facts[name]) if name in facts else name for name in machine.calibrated_on]
     yield "calibrated", ": ".join(filter(None, (calibrated(machine), "; ".join(rows))))
-    yield "known errors", f"{'; '.join(lines(known_errors(machine)))} ({PAGE})"
+    yield "known errors", in_words(known_errors(machine))
     words = {**machine.words, **{f"mpi.algorithms.{k}": v for k, v in machine.algorithms.items()}}
     yield "choices", ", ".join(f"{place} {word}" for place, word in sorted(words.items()))
     if machine.published:

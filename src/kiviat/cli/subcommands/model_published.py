@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from kiviat.analysis.published.question import Question, rows_about
+from kiviat.analysis.published.question import Case, Question, Row, rows_about
 from kiviat.analysis.published.results import key, lookup_in
 from kiviat.analysis.published.text import about_text
 from kiviat.analysis.published.verdict import judge, questions
@@ -145,7 +145,7 @@ def _settings(factors: Factors) -> list[str]:
 def _allowed(machine: Machine, file: str | None) -> list[Question]:
     """Return the questions of the rows that the machine may be fitted to: a value each, with a simulation."""
     if file:
-        rows = own_rows(Path(file), {str(one["name"]) for one in shipped_benchmarks()})
+        rows = rows_in(Path(file))
     else:
         rows = [row for row in rows_about(subject(machine)) if row.fact.use == "calibrate"]
     found = [
@@ -162,25 +162,22 @@ def _allowed(machine: Machine, file: str | None) -> list[Question]:
     return found
 
 
+def rows_in(file: Path) -> list[Row]:
+    """Return the user's rows in a file, of any benchmark that Kiviat has."""
+    return own_rows(file, {str(one["name"]) for one in shipped_benchmarks()})
+
+
+def simulated_case(machine: Machine, case: Case) -> SimulatedCase:
+    """Return the simulation of a case that rows ask for."""
+    return SimulatedCase(
+        machine, case.benchmark, case.ranks, case.bytes, case.axes, case.place, case.per_node, case.bind
+    )
+
+
 def _predicted(tried: Sequence[Machine], asked: Sequence[Question]) -> list[list[float | None]]:
     """Return the answers of each machine to all questions; all cases are simulated together."""
     cases = list({key(case): case for question in asked for case in question.cases}.values())
-    records = simulate(
-        [
-            SimulatedCase(
-                machine,
-                case.benchmark,
-                case.ranks,
-                case.bytes,
-                case.axes,
-                case.place,
-                case.per_node,
-                case.bind,
-            )
-            for machine in tried
-            for case in cases
-        ]
-    )
+    records = simulate([simulated_case(machine, case) for machine in tried for case in cases])
     answers: list[list[float | None]] = []
     for at in range(len(tried)):
         own = records[at * len(cases) : (at + 1) * len(cases)]

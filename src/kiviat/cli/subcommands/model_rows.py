@@ -8,24 +8,22 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kiviat.analysis.published.question import Case, Question
+from kiviat.analysis.published.question import Question
 from kiviat.analysis.published.results import key, lookup_in
 from kiviat.analysis.published.text import about_text, evidence_text, published_text
 from kiviat.analysis.published.verdict import TOLERANCE, Verdict, conflicts, is_exact, judge
 from kiviat.analysis.published.verdict import questions as asked_of
 from kiviat.cli.options.request import ModelCheckRequest, ModelValidateRequest
-from kiviat.cli.subcommands.model_published import leave_one_run_out
+from kiviat.cli.subcommands.model_published import leave_one_run_out, rows_in, simulated_case
 from kiviat.cli.text.table import bold, print_rows, print_table
 from kiviat.cli.visible import erase_line, visible_cell
-from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
+from kiviat.launch.run.simulated_runner import simulate
 from kiviat.machine.modelled.machine import Machine, find_machine, machines
 from kiviat.model.across import cases_across, lookup_across, questions_across
 from kiviat.model.changes import changed
-from kiviat.model.own_rows import own_rows
 from kiviat.model.page import ModelVerdict, columns, effect_text, errors, page
 from kiviat.model.sensitivity import Variant, effects, variants
 from kiviat.model.validation import calibration, compared, subject, validation
-from kiviat.plan import shipped_benchmarks
 from kiviat.record import InputError, Record, write_whole
 from kiviat.record.units import counted
 from kiviat.record.validated import VALIDATED_FILE, ComparedModel, read_compared, write_compared
@@ -75,14 +73,14 @@ def _check(request: ModelCheckRequest) -> int:
 
 
 def _validate(request: ModelValidateRequest) -> int:
-    found = _asked(request)
+    found = _chosen(request)
     if request.leave_one_run_out:
         return leave_one_run_out(found[0], request.free, request.format)
     today = f"{datetime.now(UTC):%Y-%m-%d}"
     tell = request.format == "table"
     results: list[tuple[Machine, list[ModelVerdict]]] = []
     stored: list[ComparedModel] = []
-    rows = own_rows(Path(request.rows), _benchmarks()) if request.rows else []
+    rows = rows_in(Path(request.rows)) if request.rows else []
     for machine in found:
         questions = [one for row in rows for one in asked_of(row, subject(machine))]
         questions = questions if rows else validation(machine)
@@ -114,7 +112,7 @@ def _validate(request: ModelValidateRequest) -> int:
     return 0
 
 
-def _asked(request: ModelValidateRequest) -> list[Machine]:
+def _chosen(request: ModelValidateRequest) -> list[Machine]:
     """Return the machines, changed by --set; raise InputError for options that exclude each other."""
     _refuse_writing(request)
     for option, given in (("--rows", request.rows), ("--set", request.set)):
@@ -139,15 +137,11 @@ def _asked(request: ModelValidateRequest) -> list[Machine]:
     return [changed(machine, request.set) for machine in found] if request.set else found
 
 
-def _benchmarks() -> set[str]:
-    return {str(one["name"]) for one in shipped_benchmarks()}
-
-
 def _across(found: Sequence[Machine]) -> list[Verdict]:
     """Return the verdicts on ratios and orderings across these machines."""
     questions = questions_across(found)
     pairs = cases_across(found, questions)
-    records = simulate([_simulated(machine, case) for machine, case in pairs]) if pairs else []
+    records = simulate([simulated_case(machine, case) for machine, case in pairs]) if pairs else []
     by_machine: dict[str, dict[str, Record]] = {}
     for (machine, case), record in zip(pairs, records, strict=True):
         by_machine.setdefault(machine.name, {})[key(case)] = record
@@ -201,7 +195,7 @@ def _refuse_writing(request: ModelValidateRequest) -> None:
     for name in request.machines:
         if name not in shipped:
             raise InputError(
-                f"--write: {name} is none of the machines in {_ERRORS.parent}/, whose errors are stored; "
+                f"--write: {name} is not one of the machines in {_ERRORS.parent}/, whose errors are stored; "
                 "leave it or --write out"
             )
 
@@ -223,15 +217,9 @@ def _validated(machine: Machine, questions: Sequence[Question], sensitivity: boo
 def _judged(machine: Machine, questions: Sequence[Question]) -> list[Verdict]:
     """Judge all questions. Their cases are simulated together, in parallel, and each only once."""
     cases = list({key(case): case for question in questions for case in question.cases}.values())
-    records = simulate([_simulated(machine, case) for case in cases], _teller(machine)) if cases else []
+    records = simulate([simulated_case(machine, case) for case in cases], _teller(machine)) if cases else []
     look = lookup_in({key(case): record for case, record in zip(cases, records, strict=True)})
     return [judge(question, look) for question in questions]
-
-
-def _simulated(machine: Machine, case: Case) -> SimulatedCase:
-    return SimulatedCase(
-        machine, case.benchmark, case.ranks, case.bytes, case.axes, case.place, case.per_node, case.bind
-    )
 
 
 def _teller(machine: Machine) -> Callable[[str], None]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from kiviat.analysis.aggregate.known_errors import PAGE, kinds, known_errors, lines
+from kiviat.analysis.aggregate.known_errors import in_words, kinds, known_errors
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.aggregate.tables import Grid, grids
 from kiviat.analysis.findings.all import findings, top
@@ -63,6 +63,6 @@ def _print_findings(path: Path, run: Run, rows: Sequence[Row], tables: Sequence[
     for number, finding in enumerate(top(found, _MOST_IMPORTANT), 1):
         print(f"{number}. {finding.headline}")
     if run.machine.model and (of := kinds(summaries)):
-        print(f"known errors of the model: {'; '.join(lines(known_errors(run.machine.model), of))} ({PAGE})")
+        print(f"known errors of the model: {in_words(known_errors(run.machine.model), of)}")
     print(typeable(f"results  {path}  (`kiviat show {call_run(path)}`)"))
     sys.stdout.flush()

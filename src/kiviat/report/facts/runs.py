@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kiviat.analysis.aggregate.known_errors import PAGE, known_errors, short_text
+from kiviat.analysis.aggregate.known_errors import PAGE, known_errors, shortly
 from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.record.run import Interface, Launch, Model, Placement, PlanOfRun, Run
 from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value
@@ -105,7 +105,7 @@ def badges(run: Run) -> list[Badge]:
 def _uncalibrated(model: Model | None) -> Badge:
     known = known_errors(model) if model else None
     if known and known.tested:
-        meaning = f"No published result calibrated it. Its known error: {short_text(known)} ({PAGE})."
+        meaning = f"No published result calibrated it. Its known error: {shortly(known)}."
     elif known and known.stale:
         meaning = (
             f"No published result calibrated it, and it was not validated since the model changed ({PAGE})."
@@ -124,7 +124,7 @@ def facts(run: Run) -> Facts:
             ("Nodes", nodes(model)),
             ("Network", network(model) + (", uncalibrated" if model.uncalibrated else "")),
             ("Model", f"{model.name}, version {model.version}, {model.hash[:12]}"),
-            ("Known error", f"{short_text(known_errors(model))} ({PAGE})"),
+            ("Known error", shortly(known_errors(model))),
             ("Simulator", ", ".join(run.mpis) or "unknown"),
             ("Ranks", _ranks(run)),
             ("Plan", _plan(plan)),

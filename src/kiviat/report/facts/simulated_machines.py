@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from kiviat.analysis.aggregate.calibration import calibrated
-from kiviat.analysis.aggregate.known_errors import PAGE, known_errors, lines
+from kiviat.analysis.aggregate.known_errors import in_words, known_errors
 from kiviat.record.run import Model, Run
 from kiviat.record.units import counted, format_bytes
 from kiviat.report.html.figure import RunLabel
@@ -75,7 +75,7 @@ def _facts(run: Run, model: Model) -> Facts:
         ("Memory", format_bytes(run.machine.memory_bytes) if run.machine.memory_bytes else ""),
         ("Collectives", f"algorithms of {model.collectives}" if model.collectives != "default" else ""),
         ("Calibrated", calibrated(model)),
-        ("Known errors", f"{'; '.join(lines(known_errors(model)))} ({PAGE})"),
+        ("Known errors", in_words(known_errors(model))),
         ("Assumed", ", ".join(model.assumed) or "nothing"),
     ]
     return [(name, value) for name, value in facts if value]
