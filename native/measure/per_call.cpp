@@ -179,8 +179,9 @@ void Trial::per_call(Operation operation, Calls how) {
     result_.stopped_by = "fixed";
   } else {
     sample_until_stopped(starts.length_s, time, take);
-    // Reports a result even if the machine is too busy for any common start.
-    int missed_all = starts.window && starts.missed > 0 && time.samples.count() == 0;
+    // Reports a result even if the machine is too busy for any common start: also where the last block of the budget
+    // was the one after which calls start after a barrier.
+    int missed_all = starts.missed > 0 && time.samples.count() == 0;
     MPI_Bcast(&missed_all, 1, MPI_INT, 0, all_);
     if (missed_all) {
       starts.window = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <optional>
 #include <stdexcept>
 
 #include "support/failure.hpp"
@@ -159,11 +160,13 @@ void Trial::derive_rates(double messages) {
 void Trial::sample_until_stopped(double sample_s, const Metric& primary,
                                  const std::function<void(std::int64_t)>& sample_block) {
   const double start_s = clock::now();
-  for (;;) {
+  for (bool first = true;; first = false) {
     std::int64_t block = 0;
     if (all_rank_ == 0) {
       const double elapsed_s = clock::now() - start_s;
-      const auto reason = stop_reason(limits_, primary.samples.kept(), elapsed_s);
+      // The first block is always taken: on a busy machine even a moment can outlast the budget.
+      const auto reason =
+          first ? std::optional<const char*>() : stop_reason(limits_, primary.samples.kept(), elapsed_s);
       if (reason) {
         result_.stopped_by = *reason;
       } else {

@@ -17,8 +17,6 @@ from .ledger import finished, run_json
 from .templates import is_whole, planned_in
 
 OLD = b"what was there before\n"
-# Where others use the cores, a case may not get to its first sample.
-STARVED = "no sample within the time budget (budget_s)"
 _CRASH = re.compile(r"Traceback|unexpected \w+")
 
 
@@ -47,7 +45,7 @@ class Judgement:
             return
         if command.hung:
             self.wrong.append("hangs")
-        if command.code not in self._row.codes and not _starved(command):
+        if command.code not in self._row.codes:
             self.wrong.append(f"exit code {command.code}, not one of {list(self._row.codes)}")
         self.silent |= self._row.silence(command.code, command.said())
         self.wrong_words |= self._row.wrong_words(command.code, command.said())
@@ -74,7 +72,7 @@ class Judgement:
         words = " ".join(command.words[:4])
         if command.hung:
             self.wrong.append(f"afterwards `kiviat {words}` hangs")
-        elif command.code not in ((0, 1) if may_fail else (0,)) and not _starved(command):
+        elif command.code not in ((0, 1) if may_fail else (0,)):
             self.wrong.append(f"afterwards `kiviat {words}` ends with {command.code}")
 
     def of_records(self, folder: Path, must_be_complete: bool) -> None:
@@ -86,7 +84,7 @@ class Judgement:
             return
         records = finished(folder)
         for one in records:
-            if one.outcome != "ok" and not self._row.failed and one.reason != STARVED:
+            if one.outcome != "ok" and not self._row.failed:
                 self.wrong.append(f"{one.case} of repetition {one.repetition} {one.outcome}: {one.reason}")
         count = Counter(one.key for one in records)
         if strange := set(count) - self._planned:
@@ -111,7 +109,3 @@ class Judgement:
         """Whether it was ended as any Python is."""
         ended = command.process.returncode < 0 or "KeyboardInterrupt" in command.errors()
         return self._early and ended and "kiviat/cli" not in command.errors()
-
-
-def _starved(command: Command) -> bool:
-    return command.code == 1 and STARVED in command.output()

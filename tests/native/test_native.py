@@ -343,6 +343,16 @@ def test_events_tell_the_launch_every_case_and_the_end(driven: Driven) -> None:
     assert 0 < launch["clock_cost_s"] < 1e-5
 
 
+@pytest.mark.both_mpis
+def test_a_budget_that_is_over_at_once_still_gives_a_sample(driven: Driven) -> None:
+    names = ("pingpong", "allreduce", "iallreduce")
+    done = driven(2, *(f"{name} {name} bytes=8 budget_s=1e-9" for name in names))
+    assert done.returncode == 0, done.stderr
+    results = [event for event in driven.events if event["event"] == "result"]
+    assert [result["outcome"] for result in results] == ["ok"] * 3, results
+    assert all(result["stopped_by"] == "budget" for result in results)
+
+
 def cases_of(one: dict[str, Any]) -> list[str]:
     """In every mode, and as many of each axis' values as there are; also what is skipped and what fails."""
     name, brief = one["name"], one["brief"]
