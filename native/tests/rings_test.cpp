@@ -91,6 +91,20 @@ RANKED_TEST(rings_of_every_number_of_ranks, 1) {
   EXPECT(wrong_totals == 0);
 }
 
+RANKED_TEST(the_only_neighbour_gets_one_message_or_both, 1) {
+  const std::vector<int> two = {1, 0};
+  const Pattern one = ring_pattern("b_eff", two, {2}, 0);
+  EXPECT(one.mine.size() == 1);
+  EXPECT(one.total == 2);
+  const Pattern both = ring_pattern("HPCC", two, {2}, 0, OnlyNeighbour::both_messages);
+  EXPECT(both.mine.size() == 2);
+  EXPECT(both.total == 4);
+  EXPECT(std::ranges::all_of(both.mine, [](const Message& message) { return message.to == 1 && message.from == 1; }));
+  const Pattern three = ring_pattern("HPCC", {2, 0, 1}, {3}, 0, OnlyNeighbour::both_messages);
+  EXPECT(three.mine.size() == 2);
+  EXPECT(three.total == 6);
+}
+
 RANKED_TEST(orders_of_every_number_of_ranks, 1) {
   long no_permutation = 0, not_far = 0, not_repeatable = 0;
   for (int ranks = 2; ranks <= most_ranks; ++ranks) {

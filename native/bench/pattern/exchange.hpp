@@ -28,12 +28,16 @@ inline constexpr std::array methods = {Method::sendrecv, Method::alltoallv, Meth
 inline constexpr std::array method_names = {"sendrecv", "alltoallv", "nonblocking"};
 
 // Messages to both neighbours in rings. In a ring of two ranks both neighbours are the same rank, which gets one
-// message only.
-inline Pattern ring_pattern(std::string name, const std::vector<int>& order, const std::vector<int>& sizes, int rank) {
+// message, as in b_eff, or both, as in HPC Challenge.
+enum class OnlyNeighbour { one_message, both_messages };
+
+inline Pattern ring_pattern(std::string name, const std::vector<int>& order, const std::vector<int>& sizes, int rank,
+                            OnlyNeighbour gets = OnlyNeighbour::one_message) {
+  const bool both = gets == OnlyNeighbour::both_messages;
   const auto [left, right] = ring_neighbours(order, sizes, rank);
   Pattern pattern{std::move(name), {{right, left}}, 0};
-  if (left != right) pattern.mine.push_back({left, right});
-  for (const int size : sizes) pattern.total += size == 2 ? 2 : 2 * size;
+  if (left != right || both) pattern.mine.push_back({left, right});
+  for (const int size : sizes) pattern.total += size == 2 && !both ? 2 : 2 * size;
   return pattern;
 }
 
