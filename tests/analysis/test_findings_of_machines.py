@@ -10,7 +10,8 @@ from kiviat.analysis.findings.finding import Finding
 from kiviat.analysis.findings.machines import Machine, findings_across
 from kiviat.record.run import Run
 from kiviat.record.traits import earlier_traits
-from tests.report.studies import study_run
+from kiviat.report.run.page import render
+from tests.report.studies import study_rows, study_run
 
 from .rows import case_rows
 
@@ -145,3 +146,11 @@ def test_curves_that_are_not_monotonic_beside_one_that_is() -> None:
     told = found(machine("a", rising), machine("b", falling))["not-monotonic"]
     assert told.headline == "bcast on 4 ranks: b is 1.46 times faster at 4 KiB than at 2 KiB"
     assert "a rises throughout" in told.detail
+
+
+def test_the_page_of_several_runs_has_the_findings() -> None:
+    rows = [*study_rows("run-a"), *study_rows("run-b", speed=3.0)]
+    page = render([study_run("run-a"), study_run("run-b")], rows)
+    assert 'id="side-by-side"' in page
+    assert "leads ring" in page
+    assert 'id="side-by-side"' not in render([study_run("run-a")], study_rows("run-a"))
