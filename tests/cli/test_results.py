@@ -22,6 +22,7 @@ from kiviat.cli.text.verdict import print_verdict
 from kiviat.store import RunDirectory
 from kiviat.store.checksum import seal
 from tests.cli.conftest import Kiviat, on_terminal
+from tests.ingest import test_stated, test_tree
 from tests.store.made_up import metric, record
 
 Make = Callable[..., RunDirectory]
@@ -398,3 +399,49 @@ def test_a_deleted_working_directory_is_named(tmp_path: Path, command: list[str]
     done = subprocess.run(["sh", "-c", script, gone, *words], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "kiviat: the working directory has been deleted; cd to one that exists\n"
+
+
+def test_a_folder_of_logs_becomes_runs(kiviat: Kiviat, tmp_path: Path) -> None:
+    for name, text in {
+        "a/x-1001.out": test_tree.ALLREDUCE,
+        "a/x-1002.out": test_tree.ALLREDUCE.replace("6.76", "7.00"),
+        "a/x.sh": test_tree.SCRIPT,
+        "a/x-1001.err": "",
+        "b/l.out": test_tree.LATENCY,
+        "b/m.out": test_stated.FLUX,
+        "b/n.out": "nothing\n",
+    }.items():
+        (tmp_path / "logs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "logs" / name).write_text(text)
+    dry = kiviat("ingest", "logs", "--dry-run")
+    assert dry.stdout.startswith("4 of 7 files have results: 6 results (dry run: no run written)")
+    assert not (tmp_path / "runs").exists()
+    done = kiviat("ingest", "logs", "--details")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(
+        "4 of 7 files have results: 6 results in 3 runs\n       4  OSU micro-benchm"
+    )
+    assert "logs/a/x-1001.err is empty\n" in done.stdout
+    assert "logs/b/n.out has no results that kiviat reads; it begins with 'nothing'\n" in done.stdout
+    runs = json.loads(kiviat("runs", "--format", "json").stdout)
+    assert sorted((run["machine"], run["launches"]) for run in runs) == [("a", 2), ("b", 1), ("b", 1)]
+    of_a = next(run["run"] for run in runs if run["machine"] == "a")
+    shown = kiviat("show", of_a).stdout
+    assert "allreduce on 8 ranks" in shown and re.search(r"4 B +6\.88 µs .* 2$", shown, re.MULTILINE)
+    whole = json.loads(kiviat("ingest", "logs", "--depth", "0", "--machine", "m", "--format", "json").stdout)
+    assert {one["machine"] for one in whole} == {"m"} and len([one for one in whole if one["run"]]) == 2
+
+
+def test_a_folder_without_results_is_an_error(kiviat: Kiviat, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.err").write_text("")
+    done = kiviat("ingest", "logs")
+    assert done.returncode == 2 and "no file in logs has results that kiviat reads" in done.stderr
+    assert done.stderr.count("\n") == 1 and not (tmp_path / "runs").exists()
+
+
+def test_a_named_log_has_the_ranks_of_its_job_script(kiviat: Kiviat, tmp_path: Path) -> None:
+    (tmp_path / "x.out").write_text(test_tree.ALLREDUCE)
+    (tmp_path / "x.sh").write_text(test_tree.SCRIPT)
+    assert kiviat("ingest", "x.out").returncode == 0
+    assert "allreduce on 8 ranks" in kiviat("show", "last").stdout

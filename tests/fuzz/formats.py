@@ -26,7 +26,7 @@ from kiviat.store.lock import refuse_living
 from kiviat.trace import check, read_trace
 from tests.fuzz import command_lines, mutate, streams
 from tests.fuzz.harness import Reader, command, function
-from tests.ingest import lammps_logs, test_hpcc, test_imb, test_osu
+from tests.ingest import lammps_logs, test_hpcc, test_imb, test_nccl, test_osu, test_stated, test_tree
 from tests.plan.conftest import benchmark
 from tests.report import hpcc, modelled, scaling_runs, studies, synthetic
 from tests.store import made_up
@@ -299,7 +299,20 @@ LOGS = {
     **{path.name: path.read_text() for path in sorted((Path(test_imb.__file__).parent / "data").iterdir())},
     **{"hpl": test_hpcc.HPL_OUTPUT, "stream": test_hpcc.STREAM_TABLE, "hpcg": test_hpcc.HPCG_REPORT},
     **{"imb": test_imb.NON_BLOCKING, "osu": test_osu.OLD, "lammps": lammps_logs.RHODO_LOG},
+    **{"nccl": test_nccl.NCCL, "nccl-json": json.dumps(test_nccl.document())},
 }
+_SCRIPTS = (
+    test_tree.SCRIPT,
+    "#PBS -l select=3:ncpus=36:mpiprocs=36\n#PBS -o log\nN=$((36*3))\nmpiexec -n $N -ppn 36 ./a > log\n",
+    '#BSUB -n 40\n#BSUB -R "span[ptile=20]"\nmpirun --map-by ppr:20:node --mca a b -np 40 ./a\n',
+)
+
+
+def _changed_tree(rng: Random) -> tuple[Files, str]:
+    """A log and the job script beside it."""
+    files, told = _text("log", *LOGS.values(), test_tree.ALLREDUCE, test_stated.FLUX)(rng)
+    script, more = _text("log.sh", *_SCRIPTS)(rng)
+    return {"tree/log": files["log"], "tree/log.sh": script["log.sh"]}, told + more
 
 
 def _read_log(folder: Path) -> None:
@@ -394,6 +407,15 @@ FORMATS: Mapping[str, Format] = {
         ),
         Format("log", {"parse": function(_read_log)}, _text("log", *LOGS.values())),
         Format("ingest", commands("ingest log --ranks 4 -o ingested"), _text("log", *LOGS.values())),
+        Format(
+            "tree",
+            commands(
+                "ingest tree -o ingested",
+                "ingest tree --details --each -o ingested",
+                "ingest tree/log -o ingested",
+            ),
+            _changed_tree,
+        ),
         Format(
             "profile",
             commands(

@@ -6,12 +6,14 @@ Each module handles a format, with `sniff(text)` and `parse(text, …)`.
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
+from inspect import signature
 from pathlib import Path
 from typing import Protocol, cast
 
-from kiviat.ingest import gpcnet, hpcc, hpcg, hpl, imb, lammps, mpigraph, npb, osu, reprompi, stream
+from kiviat.ingest import gpcnet, hpcc, hpcg, hpl, imb, lammps, mpigraph, nccl, npb, osu, reprompi, stream
 from kiviat.record import UNSEALED_RECORD_SCHEMA, InputError, Record
 from kiviat.record.site import site_files
 from kiviat.record.valid import first_wrong, parse_json
@@ -29,11 +31,12 @@ class Format(Protocol):
         """Return the records of the results in the text.
 
         `where` names the file in messages. `ranks` is used if the text does not contain the number of ranks.
+        A module whose `parse` has a fourth parameter, `command`, gets the command line, "" if unknown.
         """
 
 
 # hpccoutf.txt contains the output of HPL, so hpcc comes before hpl.
-FORMATS: tuple[Format, ...] = (imb, osu, hpcc, hpl, stream, hpcg, lammps, npb, reprompi, gpcnet, mpigraph)
+FORMATS: tuple[Format, ...] = (imb, osu, hpcc, hpl, stream, hpcg, lammps, nccl, npb, reprompi, gpcnet, mpigraph)
 
 
 @cache
@@ -59,25 +62,59 @@ def _of_site(path: Path) -> Format:
     return cast(Format, module)
 
 
-def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
-    """Return the records in `text`; `where` names its source. `ranks` is for formats that lack the number.
+def parse(text: str, where: str, ranks: int | None = None, command: str = "") -> list[Record]:
+    """Return the records in `text`; `where` names its source.
+
+    `ranks` is for formats that lack the number, `command` the line that started the program, if known.
 
     Raise InputError for unknown formats and for text that is incomplete or has no results.
     """
-    for module in formats():
-        if module.sniff(text):
-            try:
-                records = module.parse(text, where, ranks)
-            except (ValueError, OverflowError) as error:  # malformed numbers
-                raise InputError(f"{where}: {error}; is the file complete?") from None
-            if not records:
-                raise InputError(f"{where} looks like {module.NAME}, but holds no results")
-            for record in records:
-                _refuse_impossible(record, where)
-            return records
-    *others, last = (module.NAME for module in formats())
-    known = f"{', '.join(others)} and {last}"
-    raise InputError(f"{where} has no known format; kiviat reads the output of {known}")
+    found = recognised(text)
+    if found is None:
+        *others, last = (module.NAME for module in formats())
+        known = f"{', '.join(others)} and {last}"
+        raise InputError(f"{where} has no known format; kiviat reads the output of {known}")
+    return parse_as(*found, where, ranks, command)
+
+
+def recognised(text: str) -> tuple[Format, str] | None:
+    """Return the format of a text, and the text without labels of ranks; None for unknown formats."""
+    for plain in (text, _unlabelled(text)):
+        for module in formats():
+            if plain and module.sniff(plain):
+                return module, plain
+    return None
+
+
+# Labels of lines by `srun -l`, `mpirun -l` and `mpirun --tag-output`: "12: ", "[12] ", "[1,12]<stdout>: ".
+_LABEL = re.compile(r"^ *(?:\[\d+,\d+\](?:<std(?:out|err)>)?: ?|\[\d+\] |\d+: )", re.MULTILINE)
+
+
+def _unlabelled(text: str) -> str:
+    """Return a text without labels of ranks; "" if less than half of its lines have them."""
+    plain, labels = _LABEL.subn("", text)
+    return plain if 2 * labels > text.count("\n") else ""
+
+
+def parse_as(
+    module: Format, text: str, where: str, ranks: int | None = None, command: str = ""
+) -> list[Record]:
+    """Return the records in a text of a format; raise InputError like `parse`."""
+    try:
+        records = _parsed(module, text, where, ranks, command)
+    except (ValueError, OverflowError) as error:  # malformed numbers
+        raise InputError(f"{where}: {error}; is the file complete?") from None
+    if not records:
+        raise InputError(f"{where} looks like {module.NAME}, but holds no results")
+    for record in records:
+        _refuse_impossible(record, where)
+    return records
+
+
+def _parsed(module: Format, text: str, where: str, ranks: int | None, command: str) -> list[Record]:
+    if "command" not in signature(module.parse).parameters:
+        return module.parse(text, where, ranks)
+    return module.parse(text, where, ranks, command=command)  # type: ignore[call-arg]
 
 
 def _refuse_impossible(record: Record, where: str) -> None:
@@ -92,4 +129,4 @@ def _refuse_impossible(record: Record, where: str) -> None:
         raise InputError(f"{where}, case {record.case[:80]}: {wrong}; is the file complete?")
 
 
-__all__ = ["FORMATS", "Format", "formats", "parse"]
+__all__ = ["FORMATS", "Format", "formats", "parse", "parse_as", "recognised"]

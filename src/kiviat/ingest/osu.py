@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kiviat.ingest.reported import Case, metric, number, record, whole
-from kiviat.record import InputError, Metric, Record
+from kiviat.ingest.reported import Case, LacksRanksError, metric, number, record, whole
+from kiviat.record import Metric, Record
 from kiviat.record.types import Scalar
 
 NAME = "OSU micro-benchmarks"
@@ -54,7 +54,16 @@ def sniff(text: str) -> bool:
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
     """Return a record for each line. `ranks` is required unless the benchmark runs between two ranks."""
-    return list(_records(text, where, ranks))
+    records: list[Record] = []
+    lacking = ""
+    for found in _records(text, where, ranks):
+        if isinstance(found, Record):
+            records.append(found)
+        else:
+            lacking = lacking or found
+    if lacking:
+        raise LacksRanksError(lacking, records)
+    return records
 
 
 @dataclass
@@ -85,20 +94,17 @@ class _Table:
         if value != usual:
             self.axes[axis] = value
 
-    def case(self, size: int | None, where: str) -> Case:
-        if self.ranks is None:
-            raise InputError(
-                f"{where}: OSU benchmarks do not print the number of ranks of {self.benchmark}; give --ranks"
-            )
+    def case(self, ranks: int, size: int | None) -> Case:
         axes = {} if self.window == _OUR_WINDOW else {"window": self.window}
-        return Case(self.benchmark, self.ranks, size, self.axes | axes)
+        return Case(self.benchmark, ranks, size, self.axes | axes)
 
 
 def _buffer(where: str, letters: str) -> str:
     return where.lower() + {"MD": "_device", "MH": "_host"}.get(letters.upper(), "")
 
 
-def _records(text: str, where: str, ranks: int | None) -> Iterator[Record]:
+def _records(text: str, where: str, ranks: int | None) -> Iterator[Record | str]:
+    """Yield the records, and for lines whose number of ranks is unknown what is to be done."""
     table: _Table | None = None
     for at, line in enumerate(text.splitlines(), 1):
         if title := _TITLE.match(line):
@@ -110,7 +116,13 @@ def _records(text: str, where: str, ranks: int | None) -> Iterator[Record]:
         elif line.startswith("#"):
             table.note(line)
         elif (words := line.split()) and table.columns and words[0].replace(".", "").isdecimal():
-            yield _record(table, words, f"{where} line {at}")
+            if table.ranks is None:
+                yield (
+                    f"{where} line {at}: OSU benchmarks do not print the number of ranks of "
+                    f"{table.benchmark}; give --ranks"
+                )
+            else:
+                yield _record(table, table.ranks, words, f"{where} line {at}")
 
 
 def _table(title: re.Match[str], ranks: int | None) -> _Table:
@@ -144,14 +156,14 @@ def _two_sided(name: str, ranks: int | None) -> _Table:
     return _Table(benchmark, 2 if between_two else ranks, collective=collective)
 
 
-def _record(table: _Table, words: Sequence[str], where: str) -> Record:
+def _record(table: _Table, ranks: int, words: Sequence[str], where: str) -> Record:
     values = dict(zip(table.columns, words, strict=False))
     size = whole(values["Size"], where) if "Size" in values else None
     validation = values.get("Validation")
     numbers = {name: number(word, where) for name, word in values.items() if name != "Validation"}
     metrics = list(_metrics(table, numbers))
     return record(
-        table.case(size, where), metrics, check=None if validation is None else validation == "Pass"
+        table.case(ranks, size), metrics, check=None if validation is None else validation == "Pass"
     )
 
 

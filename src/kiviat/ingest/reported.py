@@ -14,6 +14,14 @@ from kiviat.record.types import Scalar
 _BETTER = {"s": "lower", "1": "lower"}  # all others: higher
 
 
+class LacksRanksError(InputError):
+    """Tables lack the number of ranks, and nothing states it. `records` are those of the other tables."""
+
+    def __init__(self, says: str, records: Sequence[Record]) -> None:
+        super().__init__(says)
+        self.records = tuple(records)
+
+
 @dataclass(frozen=True)
 class Case:
     """The case in Kiviat's terms. `axes` has the axes that differ from the default."""

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
 
 from kiviat.ingest.reported import Case, metric, record
-from kiviat.record import Record
+from kiviat.record import Metric, Record
 from kiviat.record.types import Scalar
 
 NAME = "STREAM"
+# It often runs without a launcher: the number of tasks of a job says nothing of it, that of a launch does.
+ALONE = True
 
 _HEAD = re.compile(r"^Function\s+(?:Best )?Rate \(?MB/s\)?", re.MULTILINE)
 _LOOP = re.compile(r"^(Copy|Scale|Add|Triad):\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$", re.MULTILINE)
+_BEGIN = re.compile(r"^STREAM version", re.MULTILINE)
 _COUNTED = re.compile(r"Number of Threads (?:counted|requested)[^\d\n]*=\s*(\d+)", re.IGNORECASE)
 _RANKS = re.compile(r"distributed across (\d+) MPI ranks", re.IGNORECASE)
 _REPEATED = re.compile(r"executed (\d+) times")
@@ -25,25 +31,57 @@ def sniff(text: str) -> bool:
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
-    """Return the record of a table, with rates per rank; the MPI version prints the sum over ranks."""
-    rates = {loop[1]: float(loop[2]) for loop in _LOOP.finditer(text)}
+    """Return a record for each table, with rates per rank; the MPI version prints the sum over ranks.
+
+    Processes that ran at the same time, each with a table, make one record: mean and extremes over them.
+    """
+    heads = list(_HEAD.finditer(text))
+    if _at_once(text, heads, ranks):
+        return _record(text, len(heads))
+    ends = [head.start() for head in heads[1:]]
+    # What describes a table is printed before it, from the end of the last one's rows.
+    starts = [0, *(_end_of_rows(text, head.end(), end) for head, end in zip(heads, ends, strict=False))]
+    ends = [*starts[1:], len(text)]
+    return [
+        found
+        for start, end in zip(starts, ends, strict=True)
+        for found in _record(text[start:end], None if len(heads) > 1 else ranks)
+    ]
+
+
+def _at_once(text: str, heads: Sequence[re.Match[str]], ranks: int | None) -> bool:
+    """True if several processes began before the first of them printed a table, or made `ranks` tables."""
+    if len(heads) < 2 or _RANKS.search(text):
+        return False
+    return len(heads) == ranks or len(_BEGIN.findall(text, 0, heads[0].start())) > 1
+
+
+def _end_of_rows(text: str, start: int, end: int) -> int:
+    begin = _BEGIN.search(text, start, end)
+    return begin.start() if begin else end
+
+
+def _record(text: str, processes: int | None) -> list[Record]:
+    """Return the record of one table, or of those of `processes` that ran at once; none without rows."""
+    rates: dict[str, list[float]] = {}
+    for loop in _LOOP.finditer(text):
+        rates.setdefault(loop[1], []).append(float(loop[2]) * 1e6)
     if not rates:
         return []
     distributed = _RANKS.search(text)
-    count = int(distributed[1]) if distributed else ranks or 1
+    count = int(distributed[1]) if distributed else processes or 1
+    shared = count if len(next(iter(rates.values()))) == 1 else 1
     axes: dict[str, Scalar] = {}
     elements = _ELEMENTS.search(text)
     if elements:
-        axes["memory"] = 24 * int(elements[1]) // count
+        axes["memory"] = 24 * int(elements[1]) // shared
     if threads := [int(number) for number in _COUNTED.findall(text)]:
         # Version 5.10 prints the requested and then the counted threads of each process; the latter ran.
         axes |= {"threads": threads[-1]} if threads[-1] > 1 else {}
     repeated = _REPEATED.search(text)
     # STREAM itself excludes the first iteration.
     samples = max(1, int(repeated[1]) - 1) if repeated else 1
-    metrics = [
-        metric(name.lower(), "B/s", rates[name] * 1e6 / count, samples) for name in _FIRST if name in rates
-    ]
+    metrics = [_rate(name, rates[name], shared, samples) for name in _FIRST if name in rates]
     valid = "Solution Validates" in text
     failed = "Failed Validation" in text
     return [
@@ -54,3 +92,11 @@ def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
             wrong="STREAM's validation failed",
         )
     ]
+
+
+def _rate(name: str, rates: Sequence[float], shared: int, samples: int) -> Metric:
+    """Return the mean over processes, with the extremes; a sum over ranks is shared by them."""
+    if len(rates) == 1:
+        return metric(name.lower(), "B/s", rates[0] / shared, samples)
+    mean = metric(name.lower(), "B/s", statistics.fmean(rates), samples * len(rates))
+    return replace(mean, min=min(rates), max=max(rates))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,8 +52,12 @@ class RunDirectory:
         clock: str = "wall",
         where: Mapping[str, Any] | None = None,
         benchmarks: Mapping[str, Any] | None = None,
+        launches: Sequence[Mapping[str, Any]] = (),
     ) -> RunDirectory:
-        """Create a run below `home` and return it; its identifier consists of the time and `name`."""
+        """Create a run below `home` and return it; its identifier consists of the time and `name`.
+
+        `launches` have ended already.
+        """
         now = datetime.now(UTC)
         path = _new_directory(home, f"{now:%Y%m%d-%H%M%S}-{plain_name(name)}")
         document: dict[str, Any] = {
@@ -69,7 +73,7 @@ class RunDirectory:
             "plan": plan,
             "machine": machine,
             "benchmarks": dict(benchmarks or {}),
-            "launches": [],
+            "launches": [dict(launch) for launch in launches],
         }
         try:
             writer = lock(path)
@@ -135,6 +139,13 @@ class RunDirectory:
             with suppress(OSError):
                 os.ftruncate(self._records, size)
             raise
+        self._refuse_vanished()
+
+    def append_all(self, records: Iterable[Record]) -> None:
+        """Write records, synced once: for those that can be made again."""
+        lines = b"".join(seal(record.to_json()) for record in records)
+        _write_all(self._records, lines)
+        os.fsync(self._records)
         self._refuse_vanished()
 
     def set_launch(self, launch: Mapping[str, Any]) -> None:

@@ -23,8 +23,7 @@ _COMMANDS = {
         "list": "list the benchmarks, or describe some of them",
         "profile": "profile any MPI program: time in MPI, calls, messages",
         "trace": "record any MPI program, to replay it on a modelled machine",
-        "ingest": "import results of IMB, OSU, HPC Challenge, HPL, STREAM, HPCG, LAMMPS, NPB, ReproMPI, "
-        "GPCNeT and mpiGraph",
+        "ingest": "import results of other benchmarks (IMB, OSU, nccl-tests …): files, or folders of logs",
     },
     "Understand": {
         "show": "show a run, a profile or a trace as tables",
@@ -705,16 +704,30 @@ def _ingest(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "files",
         nargs="+",
-        metavar="FILE",
-        help="output of IMB-MPI1, OSU micro-benchmarks, hpcc (hpccoutf.txt), HPL, STREAM or HPCG, or "
-        "log.lammps",
+        metavar="PATH",
+        help="output of IMB, OSU micro-benchmarks, nccl-tests, hpcc (hpccoutf.txt), HPL, STREAM, HPCG, NPB, "
+        "ReproMPI, or log.lammps; or a folder, whose files are all read, or refused with a reason",
     )
     command.add_argument(
-        "-n", "--ranks", type=int, help="number of ranks, if the output does not contain it (OSU)"
+        "-n", "--ranks", type=int, help="number of ranks, if neither output nor job script states it (OSU)"
     )
-    command.add_argument("--machine", metavar="NAME", help="name of the machine that produced the output")
     command.add_argument(
-        "-o", "--output", metavar="DIR", help="folder for the run (default: $KIVIAT_RUNS or ./runs)"
+        "--machine",
+        metavar="NAME",
+        help="name of the machine that made the output (default: of the folder)",
+    )
+    command.add_argument(
+        "--depth",
+        type=int,
+        metavar="N",
+        help="make a run of all folders within each folder N levels below PATH (default: of each folder)",
+    )
+    command.add_argument("--each", action="store_true", help="make a run of each file, not of each folder")
+    command.add_argument("--details", action="store_true", help="list every file that was not read, and why")
+    command.add_argument("--dry-run", action="store_true", help="say what would be read; write no run")
+    command.add_argument("--format", choices=("table", "json"), default="table", help=_FORMAT)
+    command.add_argument(
+        "-o", "--output", metavar="DIR", help="folder for the runs (default: $KIVIAT_RUNS or ./runs)"
     )
 
 

@@ -209,6 +209,11 @@ class IngestRequest(Request):
     ranks: int | None
     machine: str | None
     output: str | None
+    depth: int | None
+    each: bool
+    dry_run: bool
+    details: bool
+    format: str
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,356 @@
+"""Reads what job scripts, and schedulers within logs, state about a launch: ranks, nodes, command.
+
+Understood are the directives of Slurm, PBS, Grid Engine, LSF and Flux, literal options of launchers
+(`mpirun -np 64`), the job specification and events that Flux appends to output, and the lists of devices of
+nccl-tests. What depends on the environment of the job (`-n $((NODES*4))`) is not stated.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kiviat.record.valid import parse_json
+
+_MOST_RANKS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """Facts about a launch; None and () if not stated.
+
+    `hosts` has the host, or a number of the node, of each rank. `command` is the started command line.
+    `output` are patterns of the names of files that the launch writes.
+    """
+
+    ranks: int | None = None
+    nodes: int | None = None
+    hosts: tuple[str, ...] = ()
+    command: str = ""
+    output: tuple[str, ...] = ()
+    source: str = ""
+
+    def placed(self) -> Stated:
+        """Return these facts with `hosts` if ranks and nodes leave one placement only."""
+        if self.hosts or not self.ranks or self.ranks > _MOST_RANKS:
+            return self
+        if self.nodes == 1:
+            return replace(self, hosts=("node 0",) * self.ranks)
+        if self.nodes == self.ranks:
+            return replace(self, hosts=tuple(f"node {rank}" for rank in range(self.ranks)))
+        return self
+
+
+def looks_like_script(text: str) -> bool:
+    """True for scripts: text that begins with #! or has a scheduler's directives."""
+    return text.lstrip().startswith("#!") or _DIRECTIVE.search(text[:4096]) is not None
+
+
+def of_script(text: str) -> list[Stated]:
+    """Return what a job script states about each launch in it, or about the job if it has no plain launch."""
+    values = _Variables()
+    asked = _asked(text, values)
+    launches = [
+        _launch(words, asked, outputs) for words, outputs in _launches(_commands(text, asked, values))
+    ]
+    outputs = tuple(_pattern(word) for word in asked.output)
+    if not launches:
+        return [Stated(asked.total, asked.count, output=outputs).placed()]
+    return [replace(launch, output=launch.output or outputs).placed() for launch in launches]
+
+
+def of_log(text: str) -> Stated:
+    """Return what a log itself states about its launch; jobs often print their script first."""
+    hosts = _nccl_hosts(text)
+    if hosts:
+        return Stated(len(hosts), len(set(hosts)), hosts, source="its list of devices")
+    found = _flux(text)
+    if not found.ranks and _DIRECTIVE.search(text):
+        return replace(common(of_script(text)), source="its script")
+    return found
+
+
+def common(launches: Sequence[Stated]) -> Stated:
+    """Return the facts in which all launches agree."""
+    first = launches[0]
+    return Stated(
+        first.ranks if len({launch.ranks for launch in launches}) == 1 else None,
+        first.nodes if len({launch.nodes for launch in launches}) == 1 else None,
+        first.hosts if len({launch.hosts for launch in launches}) == 1 else (),
+        first.command if len({launch.command for launch in launches}) == 1 else "",
+    )
+
+
+# Job scripts
+
+
+_DIRECTIVE = re.compile(r"^#\s?(?:SBATCH|PBS|\$|BSUB|flux:|FLUX:)\s+-", re.MULTILINE)
+_DIRECTIVES = re.compile(r"^#\s?(SBATCH|PBS|\$|BSUB|flux:|FLUX:)[ \t]+(\S.*)$", re.MULTILINE)
+_SAME = {"-N": "nodes", "-n": "ntasks", "-o": "output", "-e": "error", "--tasks-per-node": "ntasks-per-node"}
+_CHUNK = re.compile(r"(?:select|nodes)=(\d+)((?::[\w=.-]+)*)")
+_EACH = re.compile(r":(?:mpiprocs|ppn)=(\d+)")
+_LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "srun", "aprun", "jsrun", "flux")
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A job's directives."""
+
+    ranks: int | None = None
+    nodes: int | None = None
+    per_node: int | None = None
+    output: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int | None:
+        """The number of ranks: that of the job, or its nodes times their ranks."""
+        return self.ranks or (self.nodes * self.per_node if self.nodes and self.per_node else None)
+
+    @property
+    def count(self) -> int | None:
+        """The number of nodes: that of the job, or its ranks over those of a node."""
+        if self.nodes or not (self.ranks and self.per_node):
+            return self.nodes
+        return -(-self.ranks // self.per_node)
+
+
+class _Variables(dict[str, str]):
+    """Shell variables with literal values; one that is set twice has none."""
+
+    _LITERAL = re.compile(r"^\s*(?:export\s+)?(\w+)=[\"']?([\w./+-]*)[\"']?\s*$")
+    _USE = re.compile(r"\$\{?(\w+)\}?")
+    _PRODUCT = re.compile(r"\$\(\(\s*(\d{1,7})\s*\*\s*(\d{1,7})\s*\)\)")
+
+    def note(self, line: str) -> None:
+        """Keep the variable that a line sets, if it sets one."""
+        if found := self._LITERAL.match(self.filled(line)):
+            self[found[1]] = found[2] if self.get(found[1], found[2]) == found[2] else f"${found[1]}"
+
+    def filled(self, line: str) -> str:
+        """Return a line with the values of the variables that are known, and products computed."""
+        plain = re.sub(r"\$\(\((.*?)\)\)", lambda term: "$((" + self._names(term[1]) + "))", line)
+        plain = self._USE.sub(lambda use: self.get(use[1], use[0]), plain)
+        return self._PRODUCT.sub(lambda factors: str(int(factors[1]) * int(factors[2])), plain)
+
+    def _names(self, words: str) -> str:
+        return re.sub(r"\b[A-Za-z_]\w*", lambda name: self.get(name[0], name[0]), words)
+
+
+def _asked(text: str, values: _Variables) -> _Asked:
+    asked = _Asked()
+    for kind, words in _DIRECTIVES.findall(text):
+        options = _options(words.split(" #")[0])
+        if kind == "SBATCH" or kind.lower() == "flux:":
+            asked.nodes = _count(options, "nodes") or asked.nodes
+            asked.ranks = _count(options, "ntasks") or asked.ranks
+            asked.per_node = _count(options, "ntasks-per-node") or asked.per_node
+        elif kind == "PBS" and (chunk := _CHUNK.search(options.get("-l", ""))):
+            asked.nodes = _whole(chunk[1])
+            each = _EACH.search(chunk[2])
+            asked.per_node = _whole(each[1]) if each else asked.per_node
+        elif kind == "$" and (parts := options.get("-pe", "").split()):
+            asked.ranks = _whole(parts[-1])
+        elif kind == "BSUB":
+            asked.ranks = _count(options, "ntasks") or asked.ranks
+            asked.nodes = _count(options, "-nnodes") or asked.nodes
+            if tiled := re.search(r"ptile=(\d{1,6})", options.get("-R", "")):
+                asked.per_node = _whole(tiled[1])
+        asked.output += tuple(filter(None, (options.get("output"), options.get("error"))))
+    known = {"SLURM_NTASKS": asked.total, "SLURM_NPROCS": asked.total, "SLURM_NNODES": asked.nodes}
+    known |= {"SLURM_JOB_NUM_NODES": asked.nodes, "NSLOTS": asked.ranks}
+    values.update({name: str(value) for name, value in known.items() if value})
+    return asked
+
+
+def _options(words: str) -> dict[str, str]:
+    """Return options and their values; short ones of Slurm under their long names."""
+    try:
+        parts = shlex.split(words, comments=True)
+    except ValueError:  # a quotation mark without its fellow
+        parts = words.split()
+    options: dict[str, str] = {}
+    name = ""
+    for part in parts:
+        if match := re.fullmatch(r"(--[\w-]+)=(.*)|(-[Nn])=?(\d+)", part):
+            options[_long(match[1] or match[3])], name = match[2] or match[4] or "", ""
+        elif part.startswith("-") and len(part) > 1:
+            name = _long(part)
+            options[name] = ""
+        elif name:
+            options[name] = f"{options[name]} {part}".strip()
+    return options
+
+
+def _long(name: str) -> str:
+    return _SAME.get(name, name.removeprefix("--"))
+
+
+def _count(options: Mapping[str, str], name: str) -> int | None:
+    return _whole(options.get(name, ""))
+
+
+def _whole(word: str) -> int | None:
+    """Return a number of ranks or nodes; None for other words and impossible numbers."""
+    number = int(word) if word.isdecimal() and len(word) < 10 else 0
+    return number if 0 < number <= _MOST_RANKS else None
+
+
+def _commands(text: str, asked: _Asked, values: _Variables) -> Iterator[str]:
+    """Yield the script's lines without comments, continued lines joined, known variables filled in."""
+    for line in re.sub(r"\\\n[ \t]*", " ", text).splitlines():
+        if line.strip() and not line.lstrip().startswith("#"):
+            values.note(line)
+            yield values.filled(line)
+
+
+def _launches(lines: Iterator[str]) -> Iterator[tuple[list[str], tuple[str, ...]]]:
+    """Yield the words of each launch and the files that its output goes to."""
+    for line in lines:
+        command, *rest = re.split(r"\s*[&\d]?>{1,2}&?\s*", line, maxsplit=1)
+        outputs = tuple(word for word in " ".join(rest).split()[:1] if not word.isdecimal())
+        try:
+            words = shlex.split(command)
+        except ValueError:
+            words = command.split()
+        for at, word in enumerate(words):
+            name = word.rsplit("/", 1)[-1]
+            if name in _LAUNCHERS and (name != "flux" or words[at + 1 : at + 2] in (["run"], ["submit"])):
+                plain = all("=" in before or before in ("time", "exec", "nohup") for before in words[:at])
+                if plain:
+                    yield words[at:], outputs
+                break
+
+
+_RANKS = ("-n", "-np", "--np", "--ntasks", "--n")
+_PER_NODE = (
+    "-ppn",
+    "--ppn",
+    "-npernode",
+    "--npernode",
+    "-N",
+    "--ntasks-per-node",
+    "--tasks-per-node",
+    "-perhost",
+)
+_NODES = ("-N", "--nodes")
+# Options of launchers without a value, and with two.
+_FLAGS = re.compile(
+    r"-[lvqVubhk]+|--?(?:label|verbose|quiet|exclusive|exact|overlap|overcommit|oversubscribe|tag-output|timestamp"
+    r"|allow-run-as-root|report-bindings|display-map|bind-to-none|nooversubscribe|unbuffered|spread|prepend-rank|pty"
+    r"|no-kill|wait|use-hwthread-cpus)"
+)
+_TWO = ("--mca", "-mca", "--prtemca", "--gmca", "-gmca", "-genv", "-env", "--genv", "--env")
+
+
+def _launch(words: Sequence[str], asked: _Asked, outputs: tuple[str, ...]) -> Stated:
+    """Return the facts of one launch, from its options and then from the job's."""
+    by_nodes = words[0].rsplit("/", 1)[-1] in ("srun", "flux")
+    found: dict[str, int] = {}
+    unknown = False
+    for option, value in _of_launcher(words[1:]):
+        if option.endswith("-map-by") and (mapped := re.match(r"ppr:(\d{1,6}):node\b", value)):
+            found["each"] = int(mapped[1])
+            continue
+        of_nodes = option in _NODES and by_nodes
+        of_each = option in _PER_NODE and not of_nodes
+        if not (option in _RANKS or of_nodes or of_each):
+            continue
+        key = "nodes" if of_nodes else "each" if of_each else "ranks"
+        if count := _whole(value):
+            found.setdefault(key, count)
+        elif key == "ranks":
+            unknown = True
+    ranks, nodes, each = found.get("ranks"), found.get("nodes"), found.get("each") or asked.per_node
+    if ranks is None and not unknown:
+        ranks = nodes * each if nodes and each else nodes if nodes and not asked.total else asked.total
+    if nodes is None:
+        nodes = -(-ranks // each) if ranks and each else asked.count
+    if ranks and nodes:
+        nodes = min(nodes, ranks)
+    return Stated(ranks, nodes, command=" ".join(words), output=tuple(map(_pattern, outputs)))
+
+
+def _of_launcher(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield a launcher's options with their values, up to the program, whose own options may look alike."""
+    at = 1 if words[:1] in (["run"], ["submit"]) else 0  # of Flux
+    while at < len(words) and words[at].startswith("-"):
+        word = words[at]
+        at += 1
+        if "=" in word:
+            option, _, value = word.partition("=")
+            yield option, value
+        elif joined := re.fullmatch(r"(-[A-Za-z])(\d{1,8})", word):
+            yield joined[1], joined[2]
+        elif not _FLAGS.fullmatch(word):
+            yield word, words[at] if at < len(words) else ""
+            at += 2 if word in _TWO else 1
+
+
+def _pattern(word: str) -> str:
+    """Return a pattern of the name of an output file; what the job fills in is "*"."""
+    name = word.strip("\"'").rstrip("/").rsplit("/", 1)[-1]
+    return re.sub(r"\*+", "*", re.sub(r"%\d*\w|\$\{?\w+\}?|\$\(.*?\)|\{\{.*?\}\}", "*", name))
+
+
+def matches(pattern: str, name: str) -> bool:
+    """True if a file's name is of an output pattern that says more than that there is a file."""
+    return len(pattern.replace("*", "")) >= 3 and fnmatch.fnmatchcase(name, pattern)
+
+
+# Logs
+
+
+_DEVICE = re.compile(
+    r"^#[ \t]+Rank[ \t]+(\d{1,7})[ \t]+(?:Group[ \t]+\d+[ \t]+)?"
+    r"Pid[ \t]+\d+[ \t]+on[ \t]+(\S+)[ \t]+device\b",
+    re.MULTILINE,
+)
+_SHELL_START = re.compile(r'^\{"timestamp":[\d.]+,"name":"shell\.start",.*"taskmap".*\}$', re.MULTILINE)
+_JOBSPEC = re.compile(r"^START OF JOBSPEC\n(\{.*\})$", re.MULTILINE)
+
+
+def _nccl_hosts(text: str) -> tuple[str, ...]:
+    by_rank = {int(rank): host for rank, host in _DEVICE.findall(text)}
+    if sorted(by_rank) != list(range(len(by_rank))):
+        return ()
+    return tuple(by_rank[rank] for rank in range(len(by_rank)))
+
+
+def _flux(text: str) -> Stated:
+    """Return what `flux run` appended to output: the map of tasks (RFC 34), the job's command (RFC 14)."""
+    stated = Stated()
+    if start := _SHELL_START.search(text):
+        hosts = _mapped(start[0])
+        if hosts:
+            stated = Stated(len(hosts), len(set(hosts)), hosts, source="the task map of Flux")
+    if spec := _JOBSPEC.search(text):
+        try:
+            command = parse_json(spec[1])["tasks"][0]["command"]
+            words = [str(word) for word in command] if isinstance(command, list) else [str(command)]
+        except (ValueError, KeyError, IndexError, TypeError):
+            return stated
+        stated = replace(stated, command=" ".join(words))
+    return stated
+
+
+def _mapped(event: str) -> tuple[str, ...]:
+    """Return the node of each rank: blocks of [first node, nodes, ranks of each, repetitions]."""
+    try:
+        blocks: Any = parse_json(event)["context"]["taskmap"]["map"]
+        hosts: list[str] = []
+        for first, nodes, each, repeated in blocks:
+            if not all(type(count) is int for count in (first, nodes, each, repeated)):
+                return ()
+            if min(nodes, each, repeated) < 1:
+                return ()
+            if len(hosts) + nodes * each * repeated > _MOST_RANKS:
+                return ()
+            once = [f"node {node}" for node in range(first, first + nodes) for _ in range(each)]
+            hosts += once * repeated
+    except (ValueError, KeyError, TypeError):
+        return ()
+    return tuple(hosts)

@@ -1,0 +1,312 @@
+"""Reads every file of a folder: results, or the reason why a file has none, in one sentence.
+
+Job scripts are read for the facts that logs lack: a log's script is the one that names it as its output, else
+the one with the same stem, else the only one in the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kiviat.ingest import parse_as, recognised
+from kiviat.ingest.reported import LacksRanksError
+from kiviat.ingest.stated import Stated, common, looks_like_script, matches, of_log, of_script
+from kiviat.record import InputError, Record
+from kiviat.record.files import IrregularFileError, read_text
+
+_LARGEST_BYTES = 1 << 28
+_HIDDEN = "."
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of a tree. `kind`: results, script, same, empty, other, failed, unknown or unreadable.
+
+    `says` is the sentence about a file without results, or on tables that were left out. `stated` are the
+    facts about its launch.
+    """
+
+    path: Path
+    kind: str
+    says: str = ""
+    format: str = ""
+    records: tuple[Record, ...] = ()
+    stated: Stated = field(default_factory=Stated)
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yield the files below a folder, in order of names, without hidden ones and without following links."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(_HIDDEN))
+        for name in sorted(names):
+            path = Path(place, name)
+            if not name.startswith(_HIDDEN) and not path.is_symlink():
+                yield path
+
+
+def read_tree(folder: Path, ranks: int | None = None) -> Iterator[list[Source]]:
+    """Yield the files of each folder below `folder`; `ranks` is for logs where nothing states the number."""
+    together: list[Path] = []
+    for path in files_below(folder):
+        if together and together[0].parent != path.parent:
+            yield read_together(together, ranks)
+            together = []
+        together.append(path)
+    if together:
+        yield read_together(together, ranks)
+
+
+def read_together(paths: Sequence[Path], ranks: int | None = None) -> list[Source]:
+    """Return what the files of one folder are; of files with the same results, the longest has them."""
+    texts = {path: _text(path) for path in paths}
+    scripts = {path: of_script(str(text)) for path, text in texts.items() if _is_script(path, text)}
+    sources = [_source(path, text, scripts, ranks) for path, text in texts.items()]
+    return _without_same(sources, {path: len(text) for path, text in texts.items() if isinstance(text, str)})
+
+
+def beside(path: Path) -> dict[Path, list[Stated]]:
+    """Return the job scripts in the folder of a log, as far as names and sizes let them be some."""
+    found: dict[Path, list[Stated]] = {}
+    for other in sorted(path.parent.iterdir())[:_MOST_BESIDE]:
+        small = other.is_file() and other.stat().st_size <= _LARGEST_SCRIPT
+        if (
+            small
+            and other != path
+            and other.suffix in _OF_SCRIPTS
+            and _is_script(other, text := _text(other))
+        ):
+            found[other] = of_script(str(text))
+    return found
+
+
+_OF_SCRIPTS = (
+    ".sh",
+    ".slurm",
+    ".sbatch",
+    ".pbs",
+    ".job",
+    ".lsf",
+    ".sge",
+    ".bash",
+    ".cmd",
+    ".sub",
+    ".batch",
+    "",
+)
+_MOST_BESIDE, _LARGEST_SCRIPT = 2000, 1 << 18
+
+
+def _is_script(path: Path, text: str | Source) -> bool:
+    return (
+        isinstance(text, str)
+        and looks_like_script(text)
+        and not _of_suffix(path)
+        and not _of_mark(text)
+        and recognised(text) is None
+    )
+
+
+def _text(path: Path) -> str | Source:
+    try:
+        text = read_text(path, errors="replace", largest_bytes=_LARGEST_BYTES)
+    except IrregularFileError as error:
+        return Source(path, "unreadable", f"is {error.kind}")
+    except OSError as error:
+        return Source(path, "unreadable", f"cannot be read: {error.strerror}")
+    if not text.strip():
+        return Source(path, "empty", "is empty" if not text else "has white space only")
+    begin = text[:4096]
+    if "\0" in begin or begin.count("\ufffd") > len(begin) // 20:
+        return Source(path, "unknown", "is no text")
+    return text
+
+
+def _source(path: Path, text: str | Source, scripts: dict[Path, list[Stated]], ranks: int | None) -> Source:
+    if isinstance(text, Source):
+        return text
+    if path in scripts:
+        return Source(path, "script", "is a script" + _states(scripts[path]))
+    if words := _of_suffix(path) or _of_mark(text):
+        return Source(path, "other", f"is {words}, which kiviat does not read")
+    if recognised(text) is None:
+        return Source(path, "unknown", _unknown(text))
+    return read_log(path, text, scripts, ranks)
+
+
+def read_log(path: Path, text: str, scripts: dict[Path, list[Stated]], ranks: int | None) -> Source:
+    """Return what a text of a known format is; `scripts` are the job scripts in its folder."""
+    found = recognised(text)
+    assert found
+    module, text = found
+    stated = _stated(path, text, scripts)
+    says = ""
+    try:
+        count = None if getattr(module, "ALONE", False) and not stated.command else stated.ranks
+        records = parse_as(module, text, str(path), ranks or count, stated.command)
+    except LacksRanksError as error:
+        says, records = _sentence(error, path), list(error.records)
+    except InputError as error:
+        says, records = _sentence(error, path), []
+    if not records:
+        return Source(path, "failed", says, module.NAME, stated=stated)
+    return Source(path, "results", says, module.NAME, tuple(records), _of_records(stated, records))
+
+
+def _sentence(error: InputError, path: Path) -> str:
+    """Return what an error says after the file's name."""
+    return str(error).removeprefix(str(path)).removeprefix(":").strip()
+
+
+def _states(launches: Sequence[Stated]) -> str:
+    words = []
+    counts = {launch.ranks for launch in launches if launch.ranks}
+    nodes = {launch.nodes for launch in launches if launch.nodes}
+    if counts:
+        words.append(f"{_listed(counts)} rank{'s' * (counts != {1})}")
+    if nodes:
+        words.append(f"{_listed(nodes)} node{'s' * (nodes != {1})}")
+    return f", which states {' on '.join(words)}" if words else ", which states no number of ranks"
+
+
+def _listed(numbers: set[int]) -> str:
+    return " or ".join(map(str, sorted(numbers)[:4]))
+
+
+# Facts from beside a log
+
+
+def _stated(path: Path, text: str, scripts: dict[Path, list[Stated]]) -> Stated:
+    """Return what the log states, and what it lacks from its job script."""
+    own = of_log(text)
+    if own.ranks and own.command:
+        return own
+    beside = _beside(path, scripts)
+    if own.ranks:
+        return replace(own, command=own.command or beside.command)
+    return beside
+
+
+def _beside(path: Path, scripts: dict[Path, list[Stated]]) -> Stated:
+    """Return the facts of the script of a log: only those in which all its candidates agree."""
+    named = {
+        script: [launch for launch in launches if any(matches(one, path.name) for one in launch.output)]
+        for script, launches in scripts.items()
+    }
+    chosen = {script: launches for script, launches in named.items() if launches}
+    if not chosen:
+        chosen = {script: launches for script, launches in scripts.items() if _stem(script) == _stem(path)}
+    if not chosen and len(scripts) == 1:
+        chosen = scripts
+    launches = [launch for some in chosen.values() for launch in some]
+    if not launches:
+        return Stated()
+    source = " and ".join(script.name for script in list(chosen)[:2])
+    return replace(common(launches), source=source)
+
+
+_NUMBER_OF_JOB = re.compile(r"[-_.]\d{3,}$")
+
+
+def _stem(path: Path) -> str:
+    """Return a file's name without its suffix and a number of a job: "job-4-123.out" goes with "job-4.sh"."""
+    return _NUMBER_OF_JOB.sub("", path.name.rsplit(".", 1)[0])
+
+
+def _of_records(stated: Stated, records: Sequence[Record]) -> Stated:
+    """Return the facts without those that the results contradict: the results count."""
+    most = max(record.ranks for record in records)
+    if stated.ranks is None or most > stated.ranks:
+        return Stated(most, command=stated.command, source=stated.source).placed()
+    return stated
+
+
+# Files without results
+
+
+def _of_suffix(path: Path) -> str:
+    return next((words for words, suffixes in _suffixes() if path.suffix in suffixes), "")
+
+
+def _of_mark(text: str) -> str:
+    return next((words for words, pattern in _marks() if pattern.search(text)), "")
+
+
+def _unknown(text: str) -> str:
+    """Return a sentence about a text that nothing recognises."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    variables = sum(_VARIABLE.match(line) is not None for line in lines[:40])
+    if variables > min(30, len(lines) * 3 // 4):
+        return "lists variables of an environment, and no results"
+    for line in lines:
+        if _TROUBLE.search(line):
+            return f"has no results that kiviat reads; a line of it says {_short(line)}"
+    return f"has no results that kiviat reads; it begins with {_short(lines[0])}"
+
+
+_VARIABLE = re.compile(r"(?:BASH_FUNC_)?[A-Za-z_]\w*(?:%%|\(\))?=")
+_TROUBLE = re.compile(
+    r"\b(?:error|failed|cancelled|fatal|aborted|killed|segmentation fault)\b", re.IGNORECASE
+)
+
+
+def _short(line: str) -> str:
+    plain = "".join(character if character.isprintable() else "?" for character in line)
+    return repr(plain if len(plain) <= 70 else plain[:69] + "…")
+
+
+@cache
+def _suffixes() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((one["is"], tuple(one["of"])) for one in _data()["suffix"])
+
+
+@cache
+def _marks() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((one["is"], re.compile(one["pattern"], re.MULTILINE)) for one in _data()["other"])
+
+
+def _data() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("others.toml").read_text(encoding="utf-8"))
+
+
+# Files with the same results
+
+
+def _without_same(sources: list[Source], lengths: dict[Path, int]) -> list[Source]:
+    """Return the sources; of those with the same results, only the longest text, which says most, has any."""
+    groups: dict[str, list[Source]] = {}
+    for source in sources:
+        if source.records:
+            groups.setdefault(_results(source), []).append(source)
+    same: dict[Path, Path] = {}
+    for group in groups.values():
+        chosen = max(group, key=lambda one: lengths[one.path])
+        same |= {one.path: chosen.path for one in group if one is not chosen}
+    return [
+        replace(
+            source,
+            kind="same",
+            says=f"has the same results as {same[source.path].name}",
+            records=(),
+        )
+        if source.path in same
+        else source
+        for source in sources
+    ]
+
+
+def _results(source: Source) -> str:
+    """Return a text that is equal for equal results."""
+    return json.dumps(
+        [
+            (record.case, record.outcome, [(metric.name, metric.mean) for metric in record.metrics])
+            for record in source.records
+        ]
+    )

@@ -1,0 +1,88 @@
+"""Ranks, nodes and commands that job scripts, and schedulers within logs, state."""
+
+from __future__ import annotations
+
+import pytest
+
+from kiviat.ingest.stated import looks_like_script, matches, of_log, of_script
+
+SLURM = "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=8\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "ranks", "nodes"),
+    [
+        (SLURM + "srun ./osu_allreduce\n", 32, 4),
+        ("#SBATCH -N 2\n#SBATCH -n 64\nmpirun ./a\n", 64, 2),
+        ("#SBATCH --ntasks=64\n#SBATCH --ntasks-per-node=32\nmpirun -np 64 ./a -n 24\n", 64, 2),
+        (SLURM + "srun -l --cpu-bind=none ./select_gpu all_reduce_perf -b 8 -n 24 -N 7\n", 32, 4),
+        (SLURM + "srun -n 2 -N 2 ./osu_latency\n", 2, 2),
+        (SLURM + "srun -n2 -N1 ./osu_latency\n", 2, 1),
+        ("#PBS -l select=3:ncpus=36:mpiprocs=36\nmpiexec ./a\n", 108, 3),
+        ("#PBS -l nodes=2:ppn=4\naprun -n 8 -N 4 --cc depth -d 16 ./a\n", 8, 2),
+        ("#PBS -l nodes=2:ppn=4\naprun -n $((PBS_JOBSIZE*4)) -N 4 ./a\n", None, 2),
+        ("#$ -pe mpi 48\ngerun ./a\n", 48, None),
+        ('#BSUB -n 40\n#BSUB -R "span[ptile=20]"\nmpirun ./a\n', 40, 2),
+        ("# flux: -N4 -n16\nflux run -N 4 -n 16 ./a\n", 16, 4),
+        ("NODES=4\nPER=8\n#SBATCH -N 4\nmpirun -np $((NODES*PER)) -ppn $PER ./a\n", 32, 4),
+        ("#SBATCH -N 4\nmpirun -np ${SLURM_NNODES} ./a\n", 4, 4),
+        ("for n in 2 4; do\nn=2\nn=4\nmpirun -np $n ./a\ndone\n", None, None),
+        ("#SBATCH -N 4\nmpirun --map-by ppr:12:node --mca btl tcp,self -np 48 ./a\n", 48, 4),
+        ("mpirun \\\n  -x A=b \\\n  -np 16 \\\n  ./a\n", 16, None),
+        ("echo mpirun -np 16 ./a\n", None, None),
+        ("#!/bin/bash\n", None, None),
+    ],
+)
+def test_a_script_states_ranks_and_nodes(script: str, ranks: int | None, nodes: int | None) -> None:
+    (stated,) = of_script(script)
+    assert (stated.ranks, stated.nodes) == (ranks, nodes)
+
+
+def test_each_launch_has_its_own_ranks_and_output() -> None:
+    two = of_script(SLURM + "srun -n 2 ./a >& out_$DATE/a_%j.log\nsrun -n 4 ./b > b.log 2>&1\n")
+    assert [(one.ranks, one.output) for one in two] == [(2, ("a_*.log",)), (4, ("b.log",))]
+    assert matches("a_*.log", "a_17.log") and not matches("a_*.log", "b_17.log") and not matches("*.*", "a.b")
+
+
+def test_placement_is_stated_where_only_one_is_possible() -> None:
+    def hosts(line: str) -> tuple[str, ...]:
+        return of_script(line)[0].hosts
+
+    assert hosts("srun -n 2 -N 2 ./a") == ("node 0", "node 1")
+    assert hosts("srun -n 3 -N 1 ./a") == ("node 0",) * 3
+    assert hosts("srun -n 4 -N 2 ./a") == ()
+
+
+FLUX = """\
+# OSU MPI Allreduce Latency Test v5.8
+# Size       Avg Latency(us)
+8                       1.52
+START OF JOBSPEC
+{"tasks": [{"command": ["osu_allreduce", "-m", "8"]}]}
+START OF EVENTLOG
+{"timestamp":1.5,"name":"shell.start","context":{"taskmap":{"version":1,"map":[[3,2,2,1]]}}}
+"""
+
+
+def test_flux_appends_the_map_of_tasks_and_the_command() -> None:
+    stated = of_log(FLUX)
+    assert (stated.ranks, stated.nodes, stated.command) == (4, 2, "osu_allreduce -m 8")
+    assert stated.hosts == ("node 3", "node 3", "node 4", "node 4")
+
+
+@pytest.mark.parametrize(
+    "blocks", ["[[0,1000000000000,0,1]]", "[[0,9999,9999,9]]", '[["a",1,1,1]]', "[[0,1]]", "7"]
+)
+def test_a_map_of_tasks_that_is_none_states_nothing(blocks: str) -> None:
+    line = '{"timestamp":1,"name":"shell.start","context":{"taskmap":{"version":1,"map":' + blocks + "}}}"
+    assert of_log(line + "\n").ranks is None
+
+
+def test_a_log_that_begins_with_its_script_states_what_that_does() -> None:
+    stated = of_log(SLURM + "srun ./osu_allreduce\n\n# OSU MPI Allreduce Latency Test v5.8\n")
+    assert (stated.ranks, stated.source) == (32, "its script")
+
+
+def test_scripts_are_told_from_logs() -> None:
+    assert looks_like_script("#!/bin/sh\n") and looks_like_script("\n#PBS -l select=1\n")
+    assert not looks_like_script("# OSU MPI Latency Test v5.8\n#$ 12\n")

@@ -1,0 +1,145 @@
+"""Folders of logs: each file is read, or refused in a sentence that is right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from kiviat.ingest.tree import Source, read_tree
+from tests.ingest.test_hpcc import HPL_OUTPUT, STREAM_TABLE
+from tests.ingest.test_nccl import NCCL
+
+ALLREDUCE = """\
+# OSU MPI Allreduce Latency Test v5.8
+# Size       Avg Latency(us)
+4                       6.76
+8                       5.74
+"""
+LATENCY = "# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n0                       1.35\n"
+SCRIPT = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\nsrun osu_allreduce\n"
+
+
+def tree(folder: Path, files: Mapping[str, str | bytes]) -> dict[str, Source]:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    sources = [source for some in read_tree(folder) for source in some]
+    return {source.path.relative_to(folder).as_posix(): source for source in sources}
+
+
+def test_ranks_are_those_of_the_job_script_beside(tmp_path: Path) -> None:
+    found = tree(tmp_path, {"a/job.sh": SCRIPT, "a/job-77123.out": ALLREDUCE, "b/job.out": ALLREDUCE})
+    read = found["a/job-77123.out"]
+    assert [record.case for record in read.records] == [
+        "allreduce/ranks=8/bytes=4",
+        "allreduce/ranks=8/bytes=8",
+    ]
+    assert (read.stated.nodes, read.stated.source) == (2, "job.sh")
+    assert found["a/job.sh"].says == "is a script, which states 8 ranks on 2 nodes"
+    assert found["b/job.out"].kind == "failed"
+    assert found["b/job.out"].says.endswith("do not print the number of ranks of allreduce; give --ranks")
+
+
+def test_of_several_scripts_the_one_that_names_the_log_counts(tmp_path: Path) -> None:
+    other = SCRIPT.replace("nodes=2", "nodes=4")
+    files = {"one.sh": SCRIPT, "two.sh": other + "#SBATCH --output=res-%j.txt\n", "res-12.txt": ALLREDUCE}
+    assert tree(tmp_path, files)["res-12.txt"].stated.ranks == 16
+    files = {"one.sh": SCRIPT, "two.sh": other, "res-12.txt": ALLREDUCE}
+    assert tree(tmp_path / "more", files)["res-12.txt"].kind == "failed"
+
+
+def test_results_count_more_than_what_a_script_states(tmp_path: Path) -> None:
+    found = tree(tmp_path, {"job.sh": SCRIPT, "job.out": HPL_OUTPUT, "nccl.out": NCCL})
+    assert found["job.out"].records[0].ranks == 2
+    assert found["nccl.out"].stated.hosts == ("n0", "n0", "n1", "n1")
+
+
+def test_tables_of_known_ranks_are_read_beside_others(tmp_path: Path) -> None:
+    found = tree(tmp_path, {"a.out": LATENCY + ALLREDUCE})["a.out"]
+    assert [record.case for record in found.records] == ["pingpong/ranks=2/bytes=0"]
+    assert found.says.startswith("line 6: OSU benchmarks do not print the number of ranks of allreduce")
+
+
+def test_stream_is_not_divided_by_the_tasks_of_a_job(tmp_path: Path) -> None:
+    files = {"job.sh": SCRIPT.replace("srun osu_allreduce", "./stream"), "job.out": STREAM_TABLE}
+    (record,) = tree(tmp_path, files)["job.out"].records
+    assert (record.ranks, record.metrics[0].mean) == (1, pytest.approx(18432e6))
+
+
+def test_processes_that_print_a_table_each_are_one_record(tmp_path: Path) -> None:
+    """96 processes wrote into each other's tables, and the last one's rates were all that was read."""
+    lines = STREAM_TABLE.splitlines()
+    mixed = "\n".join(line for line in lines for _ in range(3)).replace("18432.0", "10000.0", 1)
+    (record,) = tree(tmp_path, {"a.out": mixed})["a.out"].records
+    triad = record.metric("triad")
+    assert triad and (triad.min, triad.max) == (10000e6, 18432e6)
+    assert (record.ranks, triad.mean) == (3, pytest.approx((10000e6 + 2 * 18432e6) / 3))
+    after = STREAM_TABLE + STREAM_TABLE.replace("= 4", "= 1").replace("18432.0", "9000.0")
+    one, two = tree(tmp_path / "more", {"a.out": after})["a.out"].records
+    assert [(each.axes["memory"], each.axes.get("threads")) for each in (one, two)] == [
+        (240_000_000, 4),
+        (240_000_000, None),
+    ]
+
+
+def test_same_results_are_read_once(tmp_path: Path) -> None:
+    table = NCCL[NCCL.index("#       size") :]
+    files = {"job.sh": SCRIPT.replace("ntasks-per-node=4", "ntasks-per-node=2")}
+    found = tree(tmp_path, {**files, "all_reduce.out": NCCL, "all_reduce.txt": table})
+    assert len(found["all_reduce.out"].records) == 4
+    assert (found["all_reduce.txt"].kind, found["all_reduce.txt"].says) == (
+        "same",
+        "has the same results as all_reduce.out",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.err", "", "is empty"),
+        ("a.err", " \n", "has white space only"),
+        ("a.out", b"\x7fELF\0\0\1", "is no text"),
+        ("a.py", LATENCY, "is source code, which kiviat does not read"),
+        (
+            "a.log",
+            "                      :-) GROMACS - gmx mdrun, 2019.3 (-:\n",
+            "is the log of GROMACS, which",
+        ),
+        (
+            "HPL.dat",
+            "HPLinpack benchmark input file\nInnovative\n",
+            "is an input of HPL or HPC Challenge, which",
+        ),
+        (
+            "x.log",
+            "2020-08-19T16:24:45+01:00|reframe 3.0-dev6|IMB\n",
+            "is a performance log of ReFrame, which",
+        ),
+        ("env.dat", "".join(f"VARIABLE_{n}=1\n" for n in range(9)), "lists variables of an environment"),
+        (
+            "a.err",
+            "Loading mpi\nslurmstepd: error: *** JOB 96 CANCELLED ***\n",
+            "a line of it says 'slurmstepd:",
+        ),
+        ("a.err", "real 0.61\nuser 0.29\n", "has no results that kiviat reads; it begins with 'real 0.61'"),
+        (
+            "a.out",
+            "# OSU MPI Bandwidth Test v5.8\nBus error\n",
+            "looks like OSU micro-benchmarks, but holds no",
+        ),
+        ("a.out", NCCL[: NCCL.index("           8")], "looks like nccl-tests and rccl-tests, but holds no"),
+    ],
+)
+def test_what_has_no_results_is_refused_with_the_reason(
+    tmp_path: Path, name: str, content: str | bytes, says: str
+) -> None:
+    source = tree(tmp_path, {name: content})[name]
+    assert not source.records and says in source.says and "\n" not in source.says
+
+
+def test_hidden_files_and_links_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path)
+    assert list(tree(tmp_path, {".git/a.out": LATENCY, "a.out": LATENCY})) == ["a.out"]
