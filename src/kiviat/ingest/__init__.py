@@ -36,7 +36,20 @@ class Format(Protocol):
 
 
 # hpccoutf.txt contains the output of HPL, so hpcc comes before hpl.
-FORMATS: tuple[Format, ...] = (imb, osu, hpcc, hpl, stream, hpcg, lammps, nccl, npb, reprompi, gpcnet, mpigraph)
+FORMATS: tuple[Format, ...] = (
+    imb,
+    osu,
+    hpcc,
+    hpl,
+    stream,
+    hpcg,
+    lammps,
+    nccl,
+    npb,
+    reprompi,
+    gpcnet,
+    mpigraph,
+)
 
 
 @cache
