@@ -26,7 +26,16 @@ from kiviat.store.lock import refuse_living
 from kiviat.trace import check, read_trace
 from tests.fuzz import command_lines, mutate, streams
 from tests.fuzz.harness import Reader, command, function
-from tests.ingest import lammps_logs, test_hpcc, test_imb, test_nccl, test_osu, test_stated, test_tree
+from tests.ingest import (
+    lammps_logs,
+    test_gpcnet_and_mpigraph,
+    test_hpcc,
+    test_imb,
+    test_nccl,
+    test_osu,
+    test_stated,
+    test_tree,
+)
 from tests.plan.conftest import benchmark
 from tests.report import hpcc, modelled, scaling_runs, studies, synthetic
 from tests.store import made_up
@@ -300,6 +309,7 @@ LOGS = {
     **{"hpl": test_hpcc.HPL_OUTPUT, "stream": test_hpcc.STREAM_TABLE, "hpcg": test_hpcc.HPCG_REPORT},
     **{"imb": test_imb.NON_BLOCKING, "osu": test_osu.OLD, "lammps": lammps_logs.RHODO_LOG},
     **{"nccl": test_nccl.NCCL, "nccl-json": json.dumps(test_nccl.document())},
+    **{"gpcnet": test_gpcnet_and_mpigraph.GPCNET, "mpigraph": test_gpcnet_and_mpigraph.MPIGRAPH},
 }
 _SCRIPTS = (
     test_tree.SCRIPT,

@@ -13,7 +13,21 @@ from inspect import signature
 from pathlib import Path
 from typing import Protocol, cast
 
-from kiviat.ingest import gpcnet, hpcc, hpcg, hpl, imb, lammps, mpigraph, nccl, npb, osu, reprompi, stream
+from kiviat.ingest import (
+    b_eff,
+    gpcnet,
+    hpcc,
+    hpcg,
+    hpl,
+    imb,
+    lammps,
+    mpigraph,
+    nccl,
+    npb,
+    osu,
+    reprompi,
+    stream,
+)
 from kiviat.record import UNSEALED_RECORD_SCHEMA, InputError, Record
 from kiviat.record.site import site_files
 from kiviat.record.valid import first_wrong, parse_json
@@ -39,6 +53,7 @@ class Format(Protocol):
 FORMATS: tuple[Format, ...] = (
     imb,
     osu,
+    b_eff,
     hpcc,
     hpl,
     stream,

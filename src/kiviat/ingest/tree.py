@@ -280,14 +280,14 @@ def _data() -> dict[str, Any]:
 
 
 def _without_same(sources: list[Source], lengths: dict[Path, int]) -> list[Source]:
-    """Return the sources; of those with the same results, only the longest text, which says most, has any."""
+    """Return the sources; of those with the same results, only the one that says most has any."""
     groups: dict[str, list[Source]] = {}
     for source in sources:
         if source.records:
             groups.setdefault(_results(source), []).append(source)
     same: dict[Path, Path] = {}
     for group in groups.values():
-        chosen = max(group, key=lambda one: lengths[one.path])
+        chosen = max(group, key=lambda one: (_values(one), lengths[one.path]))
         same |= {one.path: chosen.path for one in group if one is not chosen}
     return [
         replace(
@@ -302,11 +302,18 @@ def _without_same(sources: list[Source], lengths: dict[Path, int]) -> list[Sourc
     ]
 
 
+def _values(source: Source) -> int:
+    return sum(len(record.metrics) + len(record.tables) for record in source.records)
+
+
 def _results(source: Source) -> str:
-    """Return a text that is equal for equal results."""
+    """Return a text that is equal for equal results.
+
+    The first metric of each case is enough: a summary may have fewer, or fewer digits of the others.
+    """
     return json.dumps(
         [
-            (record.case, record.outcome, [(metric.name, metric.mean) for metric in record.metrics])
+            (record.case, record.outcome, [(metric.name, metric.mean) for metric in record.metrics[:1]])
             for record in source.records
         ]
     )
