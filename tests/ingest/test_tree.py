@@ -124,7 +124,8 @@ def test_same_results_are_read_once(tmp_path: Path) -> None:
             "Loading mpi\nslurmstepd: error: *** JOB 96 CANCELLED ***\n",
             "a line of it says 'slurmstepd:",
         ),
-        ("a.err", "real 0.61\nuser 0.29\n", "has no results that kiviat reads; it begins with 'real 0.61'"),
+        ("a.err", "real\t0.61\nuser 0.29\n", "has no results that kiviat reads; it begins with 'real 0.61'"),
+        ("identifier.txt", "NCCL_CROSS_NIC=1_v0\n", "it begins with 'NCCL_CROSS_NIC=1_v0'"),
         (
             "a.out",
             "# OSU MPI Bandwidth Test v5.8\nBus error\n",

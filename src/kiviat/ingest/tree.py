@@ -243,7 +243,7 @@ def _unknown(text: str) -> str:
     """Return a sentence about a text that nothing recognises."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     variables = sum(_VARIABLE.match(line) is not None for line in lines[:40])
-    if variables > min(30, len(lines) * 3 // 4):
+    if variables >= _FEW_VARIABLES and variables > min(30, len(lines) * 3 // 4):
         return "lists variables of an environment, and no results"
     for line in lines:
         if _TROUBLE.search(line):
@@ -251,6 +251,7 @@ def _unknown(text: str) -> str:
     return f"has no results that kiviat reads; it begins with {_short(lines[0])}"
 
 
+_FEW_VARIABLES = 3
 _VARIABLE = re.compile(r"(?:BASH_FUNC_)?[A-Za-z_]\w*(?:%%|\(\))?=")
 _TROUBLE = re.compile(
     r"\b(?:error|failed|cancelled|fatal|aborted|killed|segmentation fault)\b", re.IGNORECASE
@@ -258,7 +259,7 @@ _TROUBLE = re.compile(
 
 
 def _short(line: str) -> str:
-    plain = "".join(character if character.isprintable() else "?" for character in line)
+    plain = "".join(character if character.isprintable() else "?" for character in " ".join(line.split()))
     return repr(plain if len(plain) <= 70 else plain[:69] + "…")
 
 
