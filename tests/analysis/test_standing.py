@@ -51,7 +51,7 @@ def test_references_are_machines_of_today() -> None:
     values = {"latency_near": Value(1e-6, "x"), "memory": Value(3e9, "x")}
     found = references(make_run(), values)
     assert len(found) == 3
-    assert {each.paper.name for each in found} == {"hpc-uk-archer-benchmarks"}
+    assert {each.paper.name for each in found} == {"archer-benchmarks"}
     assert found[0].values["latency_near"].value == pytest.approx(0.28e-6)  # Athena has both
 
 

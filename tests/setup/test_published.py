@@ -77,7 +77,7 @@ def test_the_altix_of_the_paper() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (("published/2", "published/3"), "kiviat.published/3"),
+        (("published/3", "published/4"), "kiviat.published/4"),
         (
             ('unit = "MB/s"', 'unit = "furlong"'),
             r"systems\[0\].facts\[0\].unit is 'furlong', where 'MB/s' or 'GB/s' or",
@@ -111,3 +111,11 @@ def test_series_have_a_value_for_each_size(tmp_path: Path) -> None:
     path.write_text(text.replace("bytes = [0, ", "bytes = [", 1), encoding="utf-8")
     with pytest.raises(InputError, match="the series E-001 has 23 sizes and 24 values"):
         read_paper(path)
+
+
+def test_published_data_has_a_license_and_files_without_are_read(tmp_path: Path) -> None:
+    assert {paper.name: paper.license for paper in papers() if paper.license}["archer-benchmarks"] == "GPL-3.0"
+    (file,) = (path for path in FILES if path.stem == "fatoohi-saini-ciotti")
+    path = tmp_path / "older.toml"
+    path.write_text(file.read_text(encoding="utf-8").replace("published/3", "published/2"), encoding="utf-8")
+    assert read_paper(path).license == ""

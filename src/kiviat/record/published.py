@@ -15,7 +15,9 @@ from kiviat.record.site import by_name
 from kiviat.record.types import Scalar
 from kiviat.record.valid import first_wrong
 
-PUBLISHED_SCHEMA = "kiviat.published/2"
+PUBLISHED_SCHEMA = "kiviat.published/3"
+# The first without licenses.
+_OLDER_SCHEMAS = ("kiviat.published/2",)
 # Uses of rows that a model is compared with, not fitted to; `check` rows were looked at while it was made.
 COMPARED_USES = ("validate", "check")
 
@@ -175,6 +177,8 @@ class System:
 class Paper:
     """Contents of one paper. Venue and year are None if they could not be verified.
 
+    `license` is that of published data: an SPDX identifier or words; empty for papers.
+
     `groups` are the paper's words for several machines ("all four"): name and mode of each.
     """
 
@@ -184,6 +188,7 @@ class Paper:
     systems: tuple[System, ...]
     venue: str | None = None
     year: int | None = None
+    license: str = ""
     groups: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
     @property
@@ -221,7 +226,7 @@ def read_paper(path: Path) -> Paper:
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read as published results: {error}; correct the file") from None
     try:
-        refuse_other_version(data.get("schema"), PUBLISHED_SCHEMA)
+        refuse_other_version(data.get("schema"), PUBLISHED_SCHEMA, _OLDER_SCHEMAS)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     if wrong := first_wrong(data, "published"):
@@ -239,7 +244,7 @@ def read_paper(path: Path) -> Paper:
         for group in data.get("groups", ())
     }
     authors, venue, year = tuple(data["authors"]), data.get("venue"), data.get("year")
-    return Paper(path.stem, authors, data["title"], systems, venue, year, groups)
+    return Paper(path.stem, authors, data["title"], systems, venue, year, data.get("license", ""), groups)
 
 
 def _system(data: dict[str, Any]) -> System:

@@ -359,6 +359,7 @@ def _unasked(row: Row) -> str:
         "spec_check": "a data sheet's value, which no run measures",
         "not_simulable": "it takes hardware counters of the paper's processors",
         "context": "context of the paper; no claim about results",
+        "calibrate": "it calibrates a model; nothing else is asked of it",
     }
     return row.fact.unanswered or why.get(row.fact.use, "no benchmark of Kiviat measures it")
 
