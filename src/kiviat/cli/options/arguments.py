@@ -34,6 +34,7 @@ _COMMANDS = {
     },
     "Model and predict": {
         "study": "make a paper's whole evaluation anew, figure by figure, and judge its sentences",
+        "published": "list published results, and search them",
         "model": "list, show, fit, check and validate models of machines",
         "what-if": "simulate a modelled machine with and without a change",
         "cc": "compile an MPI program for modelled machines",
@@ -607,6 +608,24 @@ def _study(command: argparse.ArgumentParser) -> None:
     command.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
 
 
+def _published(command: argparse.ArgumentParser) -> None:
+    _examples(
+        command,
+        "  kiviat published                        the publications and their machines\n"
+        "  kiviat published ARCHER allreduce       what was published of Allreduce on ARCHER\n"
+        "  kiviat published pingpong.time --all    latencies of all machines, by Kiviat's name for them\n",
+        "Each value has its place in the publication; data have their license.",
+    )
+    command.add_argument(
+        "words",
+        nargs="*",
+        metavar="WORD",
+        help="part of a machine, benchmark, quantity or publication; a value has all",
+    )
+    command.add_argument("--all", action="store_true", help="print all values, not only the first")
+    command.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
+
+
 def _scaling(command: argparse.ArgumentParser) -> None:
     command.add_argument("runs", nargs="*", default=["last"], metavar="RUN", help=f"run: {_NAME}")
     command.add_argument(
@@ -1084,6 +1103,7 @@ _DEFINITIONS = {
     "balance": _balance,
     "scaling": _scaling,
     "study": _study,
+    "published": _published,
     "place": _place,
     "model": _model,
     "cc": _cc,

@@ -427,6 +427,16 @@ class StudyRequest(Request):
 
 
 @dataclass(frozen=True)
+class PublishedRequest(Request):
+    """Options of `kiviat published`; without `words`, the publications are listed."""
+
+    module = "commands.published"
+    words: tuple[str, ...]
+    all: bool
+    format: TableFormat
+
+
+@dataclass(frozen=True)
 class NewRequest(Request):
     """Options of `kiviat new`."""
 
@@ -479,6 +489,7 @@ REQUESTS: Mapping[str, type[Request]] = {
     "place": PlaceRequest,
     "what-if": WhatIfRequest,
     "study": StudyRequest,
+    "published": PublishedRequest,
     "new": NewRequest,
     "host": HostRequest,
     "completion": CompletionRequest,
