@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 
 from kiviat.analysis.aggregate.summary import summarise
+from kiviat.analysis.published.nearest import Odd, distance, odd
 from kiviat.analysis.published.standing import AXES, Value, judged, references, standing
+from kiviat.report.run.front import placed
 from tests.report.hpcc import hpcc_rows, hpcc_run
 from tests.report.synthetic import make_rows, make_run, with_launches
 
@@ -52,7 +57,39 @@ def test_references_are_machines_of_today() -> None:
     found = references(make_run(), values)
     assert len(found) == 3
     assert {each.paper.name for each in found} == {"archer-benchmarks"}
-    assert found[0].values["latency_near"].value == pytest.approx(0.28e-6)  # Athena has both
+    assert len({each.name for each in found}) == 3
+
+
+def test_the_nearest_machines_come_first() -> None:
+    def names(latency_s: float, memory: float) -> list[str]:
+        values = {"latency_near": Value(latency_s, "x"), "memory": Value(memory, "x")}
+        return [each.name for each in references(make_run(), values)]
+
+    assert names(0.28e-6, 3.3e9)[0] == "Athena"
+    assert names(0.5e-6, 2.7e9)[0] == "Cirrus"
+
+
+def test_one_odd_quantity_does_not_decide_which_machine_is_near() -> None:
+    machine = {"a": 1.0, "b": 2.0, "c": 3.0}
+    assert distance({**machine, "c": 300.0}, machine) == 1
+    assert distance({"a": 2.0, "b": 1.0}, machine) == pytest.approx(2)
+    assert distance({"z": 1.0}, machine) == math.inf
+
+
+def test_what_is_far_from_all_neighbours_is_odd() -> None:
+    others = [{"a": 1.0, "b": 2.0, "c": 1.0}, {"a": 4.0, "b": 2.0}]
+    own = {"a": 40.0, "b": 0.5, "c": 99.0}
+    assert odd(own, others) == [Odd("a", 10.0), Odd("b", 0.25)]  # c: one neighbour is no range
+    assert odd({"a": 7.9, "b": 1.1}, others) == []
+
+
+def test_the_sentence_names_the_nearest_machines_and_what_is_odd() -> None:
+    run, rows = hpcc_run("run-a", 4, 2), hpcc_rows("run-a", ranks=4)
+    said = placed(run, summarise(rows))
+    assert said.startswith("Of the published machines ") and said.endswith("nothing is far from all of them.")
+    slow = [replace(row, p50=row.p50 and row.p50 / 20) if row.benchmark == "stream" else row for row in rows]
+    assert "odd beside them: Memory, per core (" in placed(run, summarise(slow))
+    assert "times less than of any)." in placed(run, summarise(slow))
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,9 @@ def test_series_have_a_value_for_each_size(tmp_path: Path) -> None:
 
 
 def test_published_data_has_a_license_and_files_without_are_read(tmp_path: Path) -> None:
-    assert {paper.name: paper.license for paper in papers() if paper.license}["archer-benchmarks"] == "GPL-3.0"
+    assert {paper.name: paper.license for paper in papers() if paper.license}[
+        "archer-benchmarks"
+    ] == "GPL-3.0"
     (file,) = (path for path in FILES if path.stem == "fatoohi-saini-ciotti")
     path = tmp_path / "older.toml"
     path.write_text(file.read_text(encoding="utf-8").replace("published/3", "published/2"), encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Literal
@@ -11,7 +11,7 @@ from typing import Literal
 from kiviat.analysis.hpcc import balance as analysis
 from kiviat.analysis.hpcc.balance import AXES, Balance
 from kiviat.analysis.hpcc.quantities import System, chosen, measured_system, published_systems
-from kiviat.api.runs import Named, Runs, read
+from kiviat.api.runs import Named, Run, Runs, read
 from kiviat.api.table import Table, Tabular
 from kiviat.record import InputError, write_whole
 from kiviat.report.balance.text import cell_text, sentences
@@ -94,7 +94,15 @@ def balance(
     systems = _systems(loaded)
     asked = None if beside is None else tuple(beside)
     details = analysis.balance([*systems, *_beside(asked, systems)], small, few_nodes)
+    if len(loaded) == 1:
+        details = replace(details, placed=_placed(loaded[0]))
     return BalanceResult(loaded, details)
+
+
+def _placed(run: Run) -> str:
+    from kiviat.report.run.front import placed  # noqa: PLC0415 (imports what draws)
+
+    return placed(run.about, run.results)
 
 
 def _systems(runs: Runs) -> list[System]:

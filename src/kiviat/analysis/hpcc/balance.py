@@ -107,6 +107,7 @@ class Balance:
     """All axes (columns) of all systems (lines); `rules` says what was left out by which rule, or not.
 
     `flattered` systems have an HPL below half of their DGEMM, which makes their ratios over HPL large.
+    `placed` says, of a single run, which published machines are nearest to it, and what is odd beside them.
     """
 
     systems: tuple[System, ...]
@@ -114,6 +115,7 @@ class Balance:
     largest: tuple[float | None, ...]
     rules: tuple[str, ...]
     flattered: tuple[bool, ...]
+    placed: str = ""
 
     def leads(self, line: int, column: int) -> bool:
         """Return whether a system has the largest value of an axis, and that is to its credit."""

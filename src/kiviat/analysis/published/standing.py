@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.hpcc.quantities import measured_system
+from kiviat.analysis.published.nearest import Odd, distance, odd
 from kiviat.record.published import Paper, System, papers
 from kiviat.record.run import Run
 
 _DECADES = 3.0
 MOST_REFERENCES = 3
+# A reference may have so many axes fewer than the one with most; publications so old are of another time.
+_FEWER, _RECENT_YEARS = 1, 10
 _SMALL_BYTES = 8
 
 
@@ -131,17 +134,38 @@ def references(run: Run, values: Values) -> list[Reference]:
     """Return at most three published machines of like kind that have most of the axes of `values`.
 
     Of a modelled machine with published results those are the machines of its papers, of all others the
-    machines of the latest publication.
+    machines of the last years. Of those with nearly as many axes as any, the nearest come first.
     """
     model = run.machine.model
     names = {one.machine for one in model.published} if model else set()
     own = [paper for paper in papers() if names & {system.machine for system in paper.systems}]
-    latest = max((paper for paper in papers() if paper.year), key=lambda paper: paper.year or 0)
-    found = [
-        each for paper in own or [latest] for each in _machines(paper) if values.keys() & each.values.keys()
-    ]
-    found.sort(key=lambda each: -len(values.keys() & each.values.keys()))
-    return found[:MOST_REFERENCES]
+    found = [each for paper in own or _recent() for each in _machines(paper) if _shared(values, each)]
+    most = max((_shared(values, each) for each in found), default=0)
+    found = [each for each in found if _shared(values, each) >= most - _FEWER]
+    found.sort(key=lambda each: distance(_numbers(values), _numbers(each.values)))
+    by_name: dict[str, Reference] = {}
+    for each in found:
+        by_name.setdefault(each.name, each)
+    return [*by_name.values()][:MOST_REFERENCES]
+
+
+def _recent() -> list[Paper]:
+    """Return the publications of the last years before the latest."""
+    latest = max((paper.year for paper in papers() if paper.year), default=0)
+    return [paper for paper in papers() if paper.year and paper.year >= latest - _RECENT_YEARS]
+
+
+def _shared(values: Values, reference: Reference) -> int:
+    return len(values.keys() & reference.values.keys())
+
+
+def _numbers(values: Values) -> dict[str, float]:
+    return {axis: value.value for axis, value in values.items()}
+
+
+def odd_axes(values: Values, beside: Sequence[Reference]) -> list[Odd]:
+    """Return the axes on which a machine is far from all references, worse or better."""
+    return odd(_numbers(values), [_numbers(each.values) for each in beside])
 
 
 def _machines(paper: Paper) -> list[Reference]:
@@ -157,6 +181,8 @@ def _published(system: System) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for fact in system.facts:
         axis = _MEASURES.get(fact.measures, "")
+        if axis == "latency" and axis not in fact.metric.lower():  # the time of a larger message
+            continue
         if axis in ("latency", "bandwidth"):
             axis += "_far" if system.placement == _FAR else "_near"
         if axis and fact.relation == "=":

@@ -74,10 +74,14 @@ def described(result: Balance) -> str:
 
 
 def sentences(result: Balance) -> list[str]:
-    """Return three sentences: performance, bottlenecks, and missing axes or the comparison."""
+    """Return three sentences: performance, bottlenecks, and missing axes or the comparison.
+
+    A fourth places a single run among published machines, if any share quantities with it.
+    """
     own = [system for system in result.systems if system.origin != "published"]
     if len(own) == 1:
-        return [_stands(own[0]), f"{limits(own[0].whole).verdict}", _lacks(own) or _beside(result)]
+        told = [_stands(own[0]), f"{limits(own[0].whole).verdict}", _lacks(own) or _beside(result)]
+        return [*told, *filter(None, [result.placed])]
     return [_leads(result), _limited(own), _lacks(own) or _beside(result)]
 
 

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from kiviat.analysis.aggregate.known_errors import POINT_TO_POINT, RANDOM_RINGS, kind_of, known_errors
 from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.analysis.published.standing import (
     AXES,
     Axis,
@@ -16,6 +17,7 @@ from kiviat.analysis.published.standing import (
     Reference,
     Values,
     judged,
+    odd_axes,
     references,
     standing,
 )
@@ -26,7 +28,7 @@ from kiviat.report.html.figure import RunLabel
 
 _ORIGINS = {"wall": "measured", "simulated": "predicted", "reported": "reported"}
 _MOST_RUNS = 4
-_LEAST_AXES = 3
+_LEAST_AXES, _LEAST_REFERENCES = 3, 2
 # Rings at each power of ten; the ends of the axes are labelled.
 _RINGS = {1 / 3: "", 2 / 3: "", 1.0: ""}
 
@@ -51,7 +53,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """The diagram, its legend, its table, and where the references are from."""
+    """The diagram, its legend, its table, where the references are from, and what is odd beside these."""
 
     picture: Markup
     shapes: list[Shape]
@@ -59,6 +61,7 @@ class Front:
     references: list[Reference]
     sources: list[str]
     missing: list[str]
+    placed: str
 
 
 def front(
@@ -100,7 +103,40 @@ def front(
         references=beside,
         sources=list(dict.fromkeys(each.paper.citation for each in beside)),
         missing=[axis.title for axis in AXES if axis.id not in known],
+        placed=_placed(runs[0], values[0], beside),
     )
+
+
+def placed(run: Run, summaries: Sequence[Summary]) -> str:
+    """Return which published machines are nearest to a run, and what is odd beside them; "" without two."""
+    own = standing(run, summaries)
+    return _placed(run, own, references(run, own))
+
+
+def _placed(run: Run, own: Values, beside: Sequence[Reference]) -> str:
+    """Return the sentence about the nearest machines. What a model's error may explain is not odd."""
+    if len(beside) < _LEAST_REFERENCES:
+        return ""
+    names = listed([each.name for each in beside])
+    told = [
+        f"{axis.title} ({three_digits(max(one.factor, 1 / one.factor))} times "
+        f"{_than(axis, one.factor)} than of any)"
+        for one in odd_axes(own, beside)
+        for axis in AXES
+        if axis.id == one.quantity and verdict(run, axis, own, beside)
+    ]
+    nearest = f"Of the published machines {names} are nearest"
+    return (
+        f"{nearest}; odd beside them: {'; '.join(told)}."
+        if told
+        else f"{nearest}; nothing is far from all of them."
+    )
+
+
+def _than(axis: Axis, factor: float) -> str:
+    if axis.lower:
+        return "longer" if factor > 1 else "shorter"
+    return "more" if factor > 1 else "less"
 
 
 _KINDS = {
