@@ -104,6 +104,7 @@ void Trial::refuse_fewer_threads() const {
 }
 
 Trial::~Trial() {
+  host::sends_from_memory(false);
   if (comm_ != all_) MPI_Comm_free(&comm_);
 }
 
@@ -124,7 +125,9 @@ Buffer& Trial::buffer(std::size_t bytes) {
   if (!benchmark_.traits.buffers)
     throw std::logic_error(benchmark_.name + " requests a buffer but declares .buffers = false");
   const auto source = text("buffer") == "alloc_mem" ? Buffer::Source::alloc_mem : Buffer::Source::malloc;
-  const std::size_t rotate = text("cache") == "off" ? 2 * session_.cache_bytes : 0;
+  const bool rotates = text("cache") == "off";
+  if (rotates) host::sends_from_memory(true);
+  const std::size_t rotate = rotates ? 2 * session_.cache_bytes : 0;
   std::size_t left = session_.memory_share_bytes;
   for (const auto& other : buffers_) left -= std::min(left, other->total_bytes());
   return *buffers_.emplace_back(std::make_unique<Buffer>(bytes, source, rotate, left));

@@ -30,6 +30,10 @@ void release(void* memory);
 // Returns whether messages carry their payload; simulators may omit it.
 bool carries_payload();
 
+// Simulations only: tells whether the rank's next messages are not in its caches, because their positions rotate
+// through memory. Caches of real machines notice by themselves.
+void sends_from_memory(bool rotating);
+
 // Simulations only: waits until idle links have refilled their token buckets. On real machines, time passes anyway
 // between blocks.
 void rest();

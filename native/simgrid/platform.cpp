@@ -10,7 +10,9 @@
 //     segment LEVEL FROM_BYTES LATENCY_S BYTES_PER_S SEND_S SEND_S_PER_B RECEIVE_S RECEIVE_S_PER_B AFTER_S CROSSING_S
 //             CROSSING_S_PER_B                      one line
 //     in_flight LEVEL BYTES
-//     cold CACHE_BYTES PASSES CORE_BYTES_PER_S NODE_BYTES_PER_S      of messages within a node
+//     cold CACHE_BYTES PASSES CORE_BYTES_PER_S NODE_BYTES_PER_S LEVELS
+//                                                   of messages of the first LEVELS levels
+//     crossing_ranks RANKS                          ranks of a node from which on its messages cross
 //     bucket OUT_BYTES IN_BYTES PACKET_BYTES BYTES_PER_S      token buckets of every node, outgoing and incoming
 //     packing BLOCK_S S_PER_B                       of blocks in collectives (simgrid/smpi_overrides/packing.hpp)
 //     node_aware                                    use node-aware collectives (simgrid/smpi_overrides/node_aware.hpp)
@@ -32,11 +34,13 @@
 // Messages that cross take longer: a rank that has sent a message of n bytes receives what was sent before this message
 // arrived no sooner than crossing_s + n * crossing_s_per_b after its arrival on an idle machine. With two such messages
 // it waits twice as long, and so on, unless the first has arrived when it sends the second. What is sent later may be
-// an answer and does not wait, so neither ping-pong nor a stream in one direction changes.
+// an answer and does not wait, so neither ping-pong nor a stream in one direction changes. With crossing_ranks, only
+// ranks that share their node with so many (themselves included) wait.
 //
 // Messages within a node that do not fit into its cache take longer: bytes beyond the rank's share of CACHE_BYTES cross
 // the memory buses PASSES times, at the rank's share of NODE_BYTES_PER_S, CORE_BYTES_PER_S at most. All ranks of the
-// node have equal shares, because programs of many ranks usually send at once.
+// node have equal shares, because programs of many ranks usually send at once. Where processors copy what leaves the
+// node, too, LEVELS is 3. Messages from rotating buffers are in no cache at all.
 //
 // If nodes have token buckets (simgrid/bucket.hpp), bytes that pass both buckets without waiting load no link.
 //
@@ -109,6 +113,7 @@ struct Node {
 
 struct Cold {
   double cache_bytes, passes, core_rate, node_rate;
+  int levels;
 };
 
 struct Arc {
@@ -181,7 +186,7 @@ class Machine : public routing::NetZoneImpl {
     // added to the latency.
     const double slower_s = std::max(0.0, bytes * (1 / segment.rate - 1 / level.best_rate + 1 / rate - 1 / flow));
     double seconds = segment.latency_s + arcs_s + slower_s - envelope_bytes / flow;
-    if (const double busy_s = number < 2 ? cold_s(from, bytes) : 0; busy_s > 0) {
+    if (const double busy_s = cold_s(from, bytes, number); busy_s > 0) {
       double& until_s = from->get_data<kiviat::Sent>()->memory_until_s;
       until_s = std::max(until_s, s4u::Engine::get_clock()) + busy_s;
       seconds += until_s - s4u::Engine::get_clock();
@@ -227,7 +232,8 @@ class Machine : public routing::NetZoneImpl {
     const double now_s = s4u::Engine::get_clock(), sent_s = now_s + busy_s + seconds;
     kiviat::Sent& sent = *from->get_data<kiviat::Sent>();
     if (segment.after_s > 0) sent.busy_until_s = sent_s + segment.after_s;
-    if (const double crossing_s = segment.crossing_s + bytes * segment.crossing_s_per_byte; crossing_s > 0) {
+    if (const double crossing_s = segment.crossing_s + bytes * segment.crossing_s_per_byte;
+        crossing_s > 0 && nodes_[core(from).node].cores >= crossing_ranks_) {
       const double way = way_s(segment, bytes, from, to);
       const bool arrived = now_s > sent.arrives_s;
       const double begins_s = arrived ? sent_s : std::max(sent_s, sent.crosses_until_s + seconds);
@@ -307,10 +313,11 @@ class Machine : public routing::NetZoneImpl {
     return 0;
   }
 
-  double cold_s(const s4u::Host* from, double bytes) const {
-    if (!cold_) return 0;
-    const double ranks = nodes_[core(from).node].cores, share_bytes = cold_->cache_bytes / ranks;
-    const double set_bytes = std::max(bytes, from->get_data<kiviat::Sent>()->working_set_bytes);
+  double cold_s(const s4u::Host* from, double bytes, int level) const {
+    if (!cold_ || level >= cold_->levels) return 0;
+    const kiviat::Sent& sent = *from->get_data<kiviat::Sent>();
+    const double ranks = nodes_[core(from).node].cores, share_bytes = sent.from_memory ? 0 : cold_->cache_bytes / ranks;
+    const double set_bytes = std::max(bytes, sent.working_set_bytes);
     if (set_bytes <= share_bytes) return 0;
     const double rate = std::min(cold_->core_rate, cold_->node_rate / ranks);
     return bytes * (1 - share_bytes / set_bytes) * cold_->passes / rate;
@@ -446,9 +453,11 @@ class Machine : public routing::NetZoneImpl {
         levels_.at(level).in_flight_bytes = bytes;
       } else if (kind == "cold") {
         Cold cold;
-        words >> cold.cache_bytes >> cold.passes >> cold.core_rate >> cold.node_rate;
+        words >> cold.cache_bytes >> cold.passes >> cold.core_rate >> cold.node_rate >> cold.levels;
         cold_ = cold;
         kiviat::sim::note_working_sets();
+      } else if (kind == "crossing_ranks") {
+        words >> crossing_ranks_;
       } else if (kind == "bucket") {
         double out, in, packet, rate;
         words >> out >> in >> packet >> rate;
@@ -488,6 +497,7 @@ class Machine : public routing::NetZoneImpl {
   std::unordered_map<const void*, Moving> under_way_;  // messages in flight, by address of the flow
   std::vector<Node> nodes_;
   std::optional<Cold> cold_;
+  int crossing_ranks_ = 0;
   std::vector<Vertex> vertices_;
   std::vector<Core> cores_;
   std::deque<kiviat::Sent> sent_;  // counters of each core, attached to its host; a deque keeps addresses valid

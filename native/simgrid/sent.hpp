@@ -38,6 +38,7 @@ struct Sent {
   double busy_until_s = 0, arrives_s = 0, crosses_until_s = 0;
   double memory_until_s = 0;     // its share of memory is taken by messages that exceed the cache
   double working_set_bytes = 0;  // of the collective that it is in; 0: of a message alone
+  bool from_memory = false;      // no message is in the cache (host::sends_from_memory)
 };
 
 }  // namespace kiviat

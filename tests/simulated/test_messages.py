@@ -170,3 +170,33 @@ def test_transcripts_repeat_byte_for_byte(small: Simulation) -> None:
         return (small.folder / "events.jsonl").read_text()
 
     assert transcript() == transcript()
+
+
+@pytest.mark.parametrize(("ranks", "crosses"), [(2, False), (4, True)])
+def test_messages_cross_on_nodes_of_enough_ranks_only(small: Simulation, ranks: int, crosses: bool) -> None:
+    """One pair of a node may be as fast both ways as one way, and a full node is not."""
+    mpi = tomllib.loads(SMALL.read_text())["mpi"]
+    levels = {level: mpi[level] for level in ("socket", "node") if level in mpi}
+    for segment in (segment for level in levels.values() for segment in level):
+        segment["crossing"] = number(f"{CROSSING_S * 1e6} us")
+    always = small.with_machine({"mpi": levels})
+    crowded = small.with_machine({"mpi": {**levels, "crossing_ranks": {**number(""), "value": 3}}})
+    places = [(0, 0), (0, 1), (0, 2), (0, 3)][:ranks]
+    quick, slow, crossed = (
+        one.times(places, ["sendrecv bytes=8 mode=once"])[0] for one in (small, always, crowded)
+    )
+    assert slow >= quick + CROSSING_S * (1 - EXACT)
+    assert crossed == (slow if crosses else quick)
+
+
+def test_messages_from_rotating_buffers_are_in_no_cache(small: Simulation) -> None:
+    """Such as those of b_eff; where processors copy what leaves the node, on the network, too."""
+    passes, size = 2.5, 4096
+    copies = {"copy_bandwidth": number("1000 GB/s"), "copy_duplex": "full", "copy_reach": "network"}
+    memory = {"message_cache": number("1 GB"), "cold_passes": {**number(""), "value": passes}}
+    cold = small.with_machine({"core": copies, "memory": memory})
+    for level in ("socket", "network"):
+        rate = 4e9  # of a core; two or fewer ranks of a node do not use up its memory
+        lines = [f"pingpong bytes={size} mode=once cache={cache}" for cache in ("hot", "off")]
+        hot, off = cold.times(PAIRS[level], lines)
+        assert off - hot == pytest.approx(size * passes / rate, rel=EXACT), level

@@ -48,6 +48,7 @@ class BEffStudy {
         loop_s_(loop_s_of(t)),
         exchange_(t, largest_),
         sizes_(b_eff_sizes(largest_, extent_.every_size)) {
+    host::sends_from_memory(true);  // which the definition demands, and Exchange does
     choose_patterns();
   }
 

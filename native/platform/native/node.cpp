@@ -146,6 +146,8 @@ void release(void* memory) { std::free(memory); }
 
 bool carries_payload() { return true; }
 
+void sends_from_memory(bool) {}
+
 void rest() {}
 
 int settling_calls() { return 0; }

@@ -9,6 +9,8 @@
 #include <simgrid/s4u/Actor.hpp>
 #include <simgrid/s4u/Host.hpp>
 
+#include "simgrid/sent.hpp"
+
 namespace kiviat::host {
 namespace {
 
@@ -67,6 +69,10 @@ bool carries_payload() { return verifying(); }
 void rest() {
   if (const char* refill_s = property("refill_s"); *refill_s)
     simgrid::s4u::this_actor::sleep_for(std::strtod(refill_s, nullptr));
+}
+
+void sends_from_memory(bool rotating) {
+  simgrid::s4u::this_actor::get_host()->get_data<Sent>()->from_memory = rotating;
 }
 
 // A bucket (simgrid/bucket.hpp) empties gradually during a sequence of short messages, until times settle.

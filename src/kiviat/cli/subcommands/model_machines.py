@@ -54,6 +54,7 @@ _MEANINGS = {
     "topology.link": "cable, each way",
     "topology.hop": "each switch, or node that forwards",
     "mpi.eager": "largest message sent at once",
+    "mpi.crossing_ranks": "ranks of a node from which on messages cross",
     "mpi.collective.block": "packing a block of a collective",
     "mpi.collective.per_byte": "packing a byte of a collective",
     "power.node": "power of a node",

@@ -47,12 +47,15 @@ def platform(machine: Machine) -> str:
         memory = machine.numbers["memory.bandwidth"].value
         count = machine.whole("node.sockets") if machine.words["memory.buses"] == "socket" else 1
         cold = (machine.numbers["memory.cold_passes"].value, machine.numbers["core.memory_bandwidth"].value)
-        text.add("cold", cache, *cold, memory * count)
+        levels = len(LEVELS) if machine.words.get("core.copy_reach") == "network" else len(LEVELS) - 1
+        text.add("cold", cache, *cold, memory * count, levels)
     for level, name in enumerate(LEVELS):
         for segment in machine.segments[name]:
             text.add("segment", level, *segment_numbers(segment))
         if name in machine.in_flight:
             text.add("in_flight", level, machine.in_flight[name].value)
+    if crowd := machine.number("mpi.crossing_ranks"):
+        text.add("crossing_ranks", int(crowd))
     packing = [machine.number(f"mpi.collective.{key}") or 0.0 for key in ("block", "per_byte")]
     if any(packing):
         text.add("packing", *packing)

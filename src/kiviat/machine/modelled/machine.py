@@ -48,6 +48,7 @@ _FIELDS: Mapping[str, tuple[str, bool]] = {
     "topology.link": ("B/s", True),
     "topology.hop": ("s", True),
     "mpi.eager": ("B", True),
+    "mpi.crossing_ranks": ("1", False),
     "mpi.collective.block": ("s", False),
     "mpi.collective.per_byte": ("s/B", False),
     "power.node": ("W", False),
@@ -427,7 +428,7 @@ def _numbers(
                 numbers[place] = read_quantity(value, _FIELDS[place][0], f"{place} of {where}", sources)
             else:
                 raise InputError(f"unknown {place!r} in {where}; docs/reference/machines.md lists the keys")
-    for place in ("topology.link", "topology.hop", "mpi.eager"):
+    for place in ("topology.link", "topology.hop", "mpi.eager", "mpi.crossing_ranks"):
         table, key = place.split(".")
         if key in data[table]:
             numbers[place] = read_quantity(
@@ -507,7 +508,8 @@ def _levels(
         in_flight[level] = read_quantity(value, "B", f"mpi.in_flight.{level} of {where}", sources)
         if not in_flight[level].value:
             raise InputError(f"mpi.in_flight.{level} is 0 in {where}; leave it out where there is no limit")
-    known = {"eager", "collective", "collectives", "node_aware", "algorithms", "in_flight", *LEVELS}
+    known = {"eager", "crossing_ranks", "collective", "collectives", "node_aware", "algorithms", "in_flight"}
+    known.update(LEVELS)
     for key in mpi:
         if key not in known:
             raise InputError(f"unknown mpi.{key} in {where}; known: {', '.join(sorted(known))}")
@@ -576,6 +578,8 @@ def _refuse_contradictions(machine: Machine) -> None:
             raise InputError(f"{place} is {quantity.text!r} in {where}; give a whole number from {least}")
         if place.endswith("passes") and quantity.value > _MOST_PASSES:
             raise InputError(f"{place} is {quantity.text!r} in {where}; give at most {_MOST_PASSES}")
+    if (crowd := machine.numbers.get("mpi.crossing_ranks")) and not crowd.value.is_integer():
+        raise InputError(f"mpi.crossing_ranks is {crowd.text!r} in {where}; give a whole number of ranks")
     if machine.cores > _MOST_CORES:
         raise InputError(
             f"{where} has {machine.cores} cores, {machine.cores_per_node} on each node; "
