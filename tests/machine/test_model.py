@@ -211,8 +211,8 @@ def test_each_number_is_needed_and_checked(table: str, key: str, wrong: str, tmp
     [
         (drop("name = "), "lacks 'name'"),
         (drop("version = "), "lacks 'version'"),
-        (swap("version = 1", 'version = "one"'), "version is 'one'"),
-        (swap("version = 1", "version = 0"), "version is 0"),
+        (swap("version = 2", 'version = "one"'), "version is 'one'"),
+        (swap("version = 2", "version = 0"), "version is 0"),
         (swap('name = "cray-opteron"', 'name = "cray"'), "name is 'cray'"),
         (swap("kiviat.machine/1", "kiviat.machine/9"), "kiviat.machine/9"),
         (swap("[nic]", "[nick]"), "unknown key 'nick'"),
@@ -255,12 +255,12 @@ def test_each_number_is_needed_and_checked(table: str, key: str, wrong: str, tmp
         (swap('latency = { value = "6.15 us"', 'latency = { value = "-6.15 us"'), "'-6.15 us'"),
         (swap("[[mpi.network]]", "[[mpi.far]]"), "lacks [[mpi.network]]"),
         (swap('"F1-063"', '"F9-999"'), "calibrated_on names 'F9-999'"),
-        (swap('"F1-063"', '"F1-057"'), "'F1-057'"),
+        (swap('"F1-063"', '"F2-032"'), "'F2-032'"),
         (swap('"F1-063"', '"myri_m2000"'), "calibrated_on names 'myri_m2000'"),
-        (swap("version = 1", "version = true"), "version is True"),
+        (swap("version = 2", "version = true"), "version is True"),
         (swap('schema = "kiviat.machine/1"', ""), 'begins with schema = "kiviat.machine/1"'),
-        (swap("version = 1", "version = 1\nuncalibrated = ''"), "uncalibrated is ''"),
-        (swap("version = 1", "version = 1\nuncalibrated = 5"), "uncalibrated is 5"),
+        (swap("version = 2", "version = 2\nuncalibrated = ''"), "uncalibrated is ''"),
+        (swap("version = 2", "version = 2\nuncalibrated = 5"), "uncalibrated is 5"),
         (drop_value("title", "[1]"), "title is [1]"),
         (swap("[sources]", "[sources]\nfar = 1"), "sources.far is 1"),
         (swap("published = [{ machine", "published = [{ mod = 'x', machine"), "published is [{'mod'"),
@@ -280,9 +280,9 @@ def test_each_number_is_needed_and_checked(table: str, key: str, wrong: str, tmp
         (swap("passes = { value = 4", "passes = { value = 1000000000"), "memory.passes is '1000000000'"),
         (swap("cores = { value = 1", "cores = { value = 100000"), "12600000 cores, 200000 on each node"),
         (drop("kind = "), "lacks topology.kind"),
-        (swap("version = 1", 'version = 1\nbase = "nowhere"'), "base is 'nowhere'"),
-        (swap("version = 1", 'version = 1\nbase = "cray-opteron"'), "circular base"),
-        (swap("version = 1", "version = 1\nbase = 7"), "base is 7"),
+        (swap("version = 2", 'version = 2\nbase = "nowhere"'), "base is 'nowhere'"),
+        (swap("version = 2", 'version = 2\nbase = "cray-opteron"'), "circular base"),
+        (swap("version = 2", "version = 2\nbase = 7"), "base is 7"),
     ],
 )
 def test_files_that_are_wrong_are_refused(change: Change, says: str, tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ def test_files_that_are_wrong_are_refused(change: Change, says: str, tmp_path: P
 
 
 def test_validate_rows_may_not_calibrate(tmp_path: Path) -> None:
-    message = refused(write(tmp_path, swap('"F1-063"', '"F1-057"')))
+    message = refused(write(tmp_path, swap('"F1-063"', '"F2-032"')))
     assert "'validate'" in message and "calibrate" in message
 
 
