@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,8 @@ from kiviat.analysis.published.question import Case, Question, Row, Subject, Val
 from kiviat.analysis.published.results import key, lookup_in
 from kiviat.analysis.published.verdict import Verdict, conflicts, is_exact, judge, questions
 from kiviat.machine.modelled.machine import Machine, find_machine, load_machine, machines
-from kiviat.model.page import ModelVerdict, columns, page
+from kiviat.model.kinds import null_error
+from kiviat.model.page import Earlier, ModelVerdict, columns, page
 from kiviat.model.validation import calibration, subject, validation
 from kiviat.record.published import Claim, Fact, Paper, Series, Statement, System
 from kiviat.record.types import Record
@@ -181,10 +183,32 @@ def test_the_page_has_the_bad_ones_too() -> None:
         ModelVerdict(judged(asked(measures=""), [])),
     ]
     text = page([(machine, lines)], "2026-01-01")
-    assert "| [small](#small) | 1 | 200 % | 200 % | 0 of 1 hold | 1 |" in text
+    assert "| [small](#small) | 1 | 200 % | 200 % | – | 0 of 1 hold | – | 1 |" in text
     assert "| X-1 | b, m, 2 processes, 1 MB | 100 MB/s | 300 MB/s | +200.0 % |" in text
     assert "| X-2 | b, a claim, 2 processes | it is so | it is not so | fails |" in text
     assert machine.hash[:16] in text
+
+
+def test_the_page_has_earlier_versions_and_keeps_other_machines() -> None:
+    machine = load_machine(SMALL)
+    lines = [ModelVerdict(judged(asked(), [answer(150e6)]))]
+    old = page([(machine, lines)], "2026-01-01").replace("small", "other")
+    before = Earlier(1, "0123456789abcdef", {"X-1": 0.2}, {})
+    text = page([(machine, lines)], "2026-01-02", earlier={"small": before}, old=old)
+    assert "| [other](#other) | 1 | 50 % |" in text and "## other\n" in text
+    assert "| [small](#small) | 1 | 50 % | 50 % | 20 % |" in text
+    assert "| small | point to point | left out | 1 | 50 % | 50 % | – | 20 % |" in text
+    assert "| other | point to point | left out | 1 | 50 % | 50 % | – | – |" in text
+    assert "| 150 MB/s | +50.0 % | +20.0 % |" in text
+    assert "Worse than before: X-1 (+20 % → +50 %)." in text
+
+
+def test_the_null_model_is_other_machines_ratio_to_ping_pong() -> None:
+    """Of the Opteron cluster's ping-pong; an X1 of two sizes counts once."""
+    (about,) = (row for row in all_rows() if row.id == "F1-062")
+    ratios = [math.sqrt(730 / 4231 * 634 / 4070), 5631 / 9400, 193 / 399, 653 / 1069]
+    wanted = 711 * math.prod(ratios) ** (1 / 4) / 218 - 1
+    assert null_error(about) == pytest.approx(wanted)
 
 
 def test_no_percent_is_missed_by_so_many_points() -> None:

@@ -5,13 +5,16 @@ Predictions of every model next to published results of its machine.
 
 from __future__ import annotations
 
+import json
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from kiviat.analysis.published.text import about_text, answer_text, error_text, evidence_text, published_text
 from kiviat.analysis.published.verdict import Verdict
 from kiviat.machine.modelled.machine import Machine
+from kiviat.model.kinds import is_fitted, kind, scores
 from kiviat.model.sensitivity import Effect
 from kiviat.record.units import UNAVAILABLE
 
@@ -19,13 +22,18 @@ _HEAD = """\
 # Validation
 
 Predictions of the models in `machines/`, compared with published results of the machines. Written by
-`kiviat model validate --write` on {date}, without later edits. All predictions are simulated, and none of
-the rows below was used to make a model: rows used for that are in each machine's `calibrated_on`
+`kiviat model validate --write` on {date}, without later edits; sections of machines that were not
+simulated that day are older. All predictions are simulated
 ([how models are made and validated](../howto/models.md)).
+
+A machine has up to two tables ([words](../adr/0010-words-for-errors.md)). **Fitted** rows made the model:
+their errors are development, and small by making. Rows **left out** were not fitted to: their errors are
+cross-validated as far as runs go, but most rows were known when mechanisms were chosen, so none of them is a
+prediction. Rows that are kept back will judge the models.
 
 An error is predicted / published - 1; if 0 % was published, it is in percentage points. Rows that say
 "more than" or "less than", and statements in words, hold or fail. `published/` contains the place of
-each row in its paper.
+each row in its paper. *Before* is the earlier version of the model, by its hash.
 """
 
 
@@ -37,29 +45,113 @@ class ModelVerdict:
     causes: Sequence[Effect] = ()
 
 
+@dataclass(frozen=True)
+class Earlier:
+    """What the earlier version of a model said, by row: its error, or whether it held."""
+
+    version: int
+    hash: str
+    errors: Mapping[str, float]
+    holds: Mapping[str, bool]
+
+
+def read_earlier(path: Path) -> dict[str, Earlier]:
+    """Return what earlier versions said, by machine, as kept in a file when they were replaced."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return {name: Earlier(of["version"], of["hash"], of["errors"], of["holds"]) for name, of in data.items()}
+
+
+Results = Sequence[tuple[Machine, Sequence[ModelVerdict]]]
+
+
 def page(
-    machines: Sequence[tuple[Machine, Sequence[ModelVerdict]]], date: str, across: Sequence[Verdict] = ()
+    machines: Results,
+    date: str,
+    across: Sequence[Verdict] = (),
+    fitted: Mapping[str, Sequence[Verdict]] | None = None,
+    earlier: Mapping[str, Earlier] | None = None,
 ) -> str:
-    """Return the page in Markdown: an overview, a section per machine, then rows across machines."""
-    parts = [_HEAD.format(date=date), *_overview(machines)]
+    """Return the page in Markdown: overview, errors by kind, a section per machine, then rows across machines.
+
+    `fitted` has the verdicts on each machine's own rows, `earlier` what the version before said.
+    """
+    fitted, earlier = fitted or {}, earlier or {}
+    parts = [_HEAD.format(date=date), _OVERVIEW]
+    parts += [_overview(machine, judged, earlier) for machine, judged in machines]
+    parts += ["", _BY_KIND]
     for machine, judged in machines:
-        parts += _section(machine, judged)
-    parts += _across(across)
-    return "\n".join(parts)
+        verdicts = [*(one.verdict for one in judged), *fitted.get(machine.name, ())]
+        parts += _kinds(machine, verdicts, earlier)
+    parts.append("")
+    for machine, judged in machines:
+        parts += _section(machine, judged, fitted.get(machine.name, ()), earlier.get(machine.name))
+    return "\n".join([*parts, *_across(across)])
 
 
-def _overview(machines: Sequence[tuple[Machine, Sequence[ModelVerdict]]]) -> Iterator[str]:
-    yield "| machine | rows with a number | median error | largest | orderings | not simulated |"
-    yield "|---|---|---|---|---|---|"
-    for machine, judged in machines:
-        numbers = errors(judged)
-        orders = [one.verdict.holds for one in judged if one.verdict.holds is not None]
-        left = sum(1 for one in judged if one.verdict.answer is None)
-        middle = f"{100 * statistics.median(numbers):.0f} %" if numbers else "–"
-        worst = f"{100 * max(numbers):.0f} %" if numbers else "–"
-        held = f"{sum(orders)} of {len(orders)} hold" if orders else "–"
-        yield f"| [{machine.name}](#{machine.name}) | {len(numbers)} | {middle} | {worst} | {held} | {left} |"
-    yield ""
+_OVERVIEW = """\
+| machine | rows left out | median error | largest | before: median | orderings | before | not simulated |
+|---|---|---|---|---|---|---|---|"""
+_BY_KIND = """\
+## By kind
+
+One row for each independent quantity. The null model is the machine's own ping-pong times the mean ratio of
+other machines to theirs; **no skill** where it has the smaller error.
+
+| machine | kind | | rows | median error | largest | null model | before |
+|---|---|---|---|---|---|---|---|"""
+
+
+def _overview(machine: Machine, judged: Sequence[ModelVerdict], earlier: Mapping[str, Earlier]) -> str:
+    numbers = errors(judged)
+    orders = {one.verdict.row.id: one.verdict.holds for one in judged if one.verdict.holds is not None}
+    left = sum(1 for one in judged if one.verdict.answer is None)
+    middle, worst = (_percent(of(numbers)) if numbers else "–" for of in (statistics.median, max))
+    held = f"{sum(map(bool, orders.values()))} of {len(orders)} hold" if orders else "–"
+    before, held_before = "–", "–"
+    if of := earlier.get(machine.name):
+        asked = [one.verdict.row.id for one in judged if one.verdict.holds is None]
+        old = [abs(of.errors[name]) for name in asked if name in of.errors]
+        before = _percent(statistics.median(old)) if old else "–"
+        known = [of.holds[name] for name in orders if name in of.holds]
+        held_before = f"{sum(known)} of {len(known)}" if known else "–"
+    cells = (
+        f"[{machine.name}](#{machine.name})",
+        len(numbers),
+        middle,
+        worst,
+        before,
+        held,
+        held_before,
+        left,
+    )
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.0f} %"
+
+
+def _kinds(machine: Machine, verdicts: Sequence[Verdict], earlier: Mapping[str, Earlier]) -> Iterator[str]:
+    of = earlier.get(machine.name)
+    for score in scores(machine, verdicts):
+        old = [
+            abs(of.errors[one.row.id])
+            for one in verdicts
+            if of
+            and kind(one.row) == score.kind
+            and is_fitted(machine, one.row) is score.fitted
+            and one.row.id in of.errors
+            and one.holds is None
+        ]
+        null = "–" if score.null is None else _percent(score.null)
+        if score.null is not None and score.null <= score.median:
+            null += ", **no skill**"
+        cells = (
+            *(machine.name, score.kind, "fitted" if score.fitted else "left out", score.rows),
+            *(_percent(score.median), _percent(score.worst), null),
+            _percent(statistics.median(old)) if old else "–",
+        )
+        yield "| " + " | ".join(map(str, cells)) + " |"
 
 
 def _across(across: Sequence[Verdict]) -> Iterator[str]:
@@ -85,28 +177,66 @@ def errors(judged: Sequence[ModelVerdict]) -> list[float]:
     ]
 
 
-def _section(machine: Machine, judged: Sequence[ModelVerdict]) -> Iterator[str]:
+def _section(
+    machine: Machine, judged: Sequence[ModelVerdict], fitted: Sequence[Verdict], earlier: Earlier | None
+) -> Iterator[str]:
     yield f"## {machine.name}\n"
     yield f"{machine.title}. Model version {machine.version}, hash `{machine.hash[:16]}`."
+    if earlier:
+        yield f"Before: version {earlier.version}, hash `{earlier.hash[:16]}`."
     if machine.uncalibrated:
         yield f"\n**Uncalibrated**: {machine.uncalibrated}"
     elif machine.calibrated_on:
         yield f"\nCalibrated on {', '.join(machine.calibrated_on)}."
     yield ""
-    if not judged:
+    if not judged and not fitted:
         yield "Nothing was published that it could be held to.\n"
         return
-    sensitive = any(one.causes for one in judged)
-    yield "| row | what | published | predicted | error |" + " ± 25 % of what is assumed |" * sensitive
-    yield "|---|---|---|---|---|" + "---|" * sensitive
-    for one in judged:
-        cells = [one.verdict.row.id, about_text(one.verdict.row), *columns(one.verdict)]
-        cells += ["; ".join(map(effect_text, one.causes[:4]))] if sensitive else []
-        yield "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
-    yield ""
+    own = [ModelVerdict(one) for one in fitted]
+    for words, found in (("Left out of the fit:", judged), ("Fitted:", own)):
+        if found:
+            yield from _rows(words, found, earlier)
+    if worse := [*_worse([*judged, *own], earlier)]:
+        yield f"Worse than before: {'; '.join(worse)}.\n"
     for name, lines in (("The model leaves out", machine.losses), ("Open", machine.open_questions)):
         if lines:
             yield f"{name}: {'; '.join(line.rstrip('.') for line in lines)}.\n"
+
+
+def _rows(words: str, judged: Sequence[ModelVerdict], earlier: Earlier | None) -> Iterator[str]:
+    sensitive = any(one.causes for one in judged)
+    yield f"{words}\n"
+    before = " before |" if earlier else ""
+    yield (
+        "| row | what | published | predicted | error |" + before + " ± 25 % of what is assumed |" * sensitive
+    )
+    yield "|---|---|---|---|---|" + "---|" * (bool(earlier) + sensitive)
+    for one in judged:
+        cells = [one.verdict.row.id, about_text(one.verdict.row), *columns(one.verdict)]
+        cells += [_before(one.verdict.row.id, earlier)] if earlier else []
+        cells += ["; ".join(map(effect_text, one.causes[:4]))] if sensitive else []
+        yield "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
+    yield ""
+
+
+def _before(name: str, earlier: Earlier) -> str:
+    if name in earlier.holds:
+        return "holds" if earlier.holds[name] else "fails"
+    return f"{100 * earlier.errors[name]:+.1f} %" if name in earlier.errors else "–"
+
+
+def _worse(judged: Sequence[ModelVerdict], earlier: Earlier | None) -> Iterator[str]:
+    """Yield rows that held and fail now, and those whose error has grown by a percentage point or more."""
+    for one in (each.verdict for each in judged if earlier):
+        assert earlier
+        name = one.row.id
+        if one.holds is not None:
+            if earlier.holds.get(name) and not one.holds:
+                yield f"{name} held"
+        elif one.error is not None and name in earlier.errors:
+            old = abs(earlier.errors[name])
+            if abs(one.error) >= old + 0.01:
+                yield f"{name} ({100 * earlier.errors[name]:+.0f} % → {100 * one.error:+.0f} %)"
 
 
 def columns(verdict: Verdict) -> list[str]:

@@ -21,7 +21,7 @@ from kiviat.launch.run.simulated_runner import simulate
 from kiviat.machine.modelled.machine import Machine, find_machine, machines
 from kiviat.model.across import cases_across, lookup_across, questions_across
 from kiviat.model.changes import changed
-from kiviat.model.page import ModelVerdict, columns, effect_text, errors, page
+from kiviat.model.page import ModelVerdict, columns, effect_text, errors, page, read_earlier
 from kiviat.model.sensitivity import Variant, effects, variants
 from kiviat.model.validation import calibration, compared, subject, validation
 from kiviat.record import InputError, Record, write_whole
@@ -30,6 +30,7 @@ from kiviat.record.validated import VALIDATED_FILE, ComparedModel, read_compared
 
 _PAGE = Path("docs/reference/validation.md")
 _ERRORS = Path("machines") / VALIDATED_FILE
+_EARLIER = Path("docs/reference/validation-1.json")
 
 
 def execute(request: ModelCheckRequest | ModelValidateRequest) -> int:
@@ -80,6 +81,7 @@ def _validate(request: ModelValidateRequest) -> int:
     tell = request.format == "table"
     results: list[tuple[Machine, list[ModelVerdict]]] = []
     stored: list[ComparedModel] = []
+    fitted: dict[str, list[Verdict]] = {}
     rows = rows_in(Path(request.rows)) if request.rows else []
     for machine in found:
         questions = [one for row in rows for one in asked_of(row, subject(machine))]
@@ -90,9 +92,10 @@ def _validate(request: ModelValidateRequest) -> int:
             _print(machine, judged, request.sensitivity)
         if request.write:
             own = [one for one in calibration(machine) if one.row.id in machine.calibrated_on]
-            fitted = zip(own, _judged(machine, own), strict=True)
+            fitted[machine.name] = _judged(machine, own)
             pairs = zip(questions, (one.verdict for one in judged), strict=True)
-            stored.append(compared(machine, today, pairs, fitted))
+            of_own = zip(own, fitted[machine.name], strict=True)
+            stored.append(compared(machine, today, pairs, of_own))
     across = [] if rows else _across(found)
     if tell:
         _print_across(across)
@@ -107,7 +110,8 @@ def _validate(request: ModelValidateRequest) -> int:
         write_compared([*(kept | {one.name: one for one in stored}).values()], _ERRORS)
         print(f"written: {_ERRORS}", file=sys.stdout if tell else sys.stderr)
         if not request.machines:
-            write_whole(page(results, today, across), _PAGE, "page")
+            earlier = read_earlier(_EARLIER) if _EARLIER.exists() else {}
+            write_whole(page(results, today, across, fitted, earlier), _PAGE, "page")
             print(f"written: {_PAGE}", file=sys.stdout if tell else sys.stderr)
     return 0
 
