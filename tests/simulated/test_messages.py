@@ -185,7 +185,7 @@ def test_messages_cross_on_nodes_of_enough_ranks_only(small: Simulation, ranks: 
     quick, slow, crossed = (
         one.times(places, ["sendrecv bytes=8 mode=once"])[0] for one in (small, always, crowded)
     )
-    assert slow >= quick + CROSSING_S * (1 - EXACT)
+    assert slow > quick + 0.9 * CROSSING_S  # part of it is hidden behind the receiver's own work
     assert crossed == (slow if crosses else quick)
 
 
