@@ -15,11 +15,12 @@ from kiviat.analysis.published.question import Case, Question, Row, Subject, Val
 from kiviat.analysis.published.results import key, lookup_in
 from kiviat.analysis.published.verdict import Verdict, conflicts, is_exact, judge, questions
 from kiviat.machine.modelled.machine import Machine, find_machine, load_machine, machines
-from kiviat.model.kinds import null_error
-from kiviat.model.page import Earlier, ModelVerdict, columns, page
+from kiviat.model.null import null_error
+from kiviat.model.page import Earlier, ModelResult, ModelVerdict, columns, page
 from kiviat.model.validation import calibration, subject, validation
 from kiviat.record.published import Claim, Fact, Paper, Series, Statement, System
 from kiviat.record.types import Record
+from kiviat.record.validated import ComparedModel, ComparedRow
 from tests.store.made_up import metric, record
 
 SMALL = Path(__file__).parents[1] / "simulated" / "small.toml"
@@ -182,23 +183,28 @@ def test_the_page_has_the_bad_ones_too() -> None:
         ModelVerdict(judged(said, [])),
         ModelVerdict(judged(asked(measures=""), [])),
     ]
-    text = page([(machine, lines)], "2026-01-01")
+    text = page([result(machine, lines)], "2026-01-01")
     assert "| [small](#small) | 1 | 200 % | 200 % | – | 0 of 1 hold | – | 1 |" in text
     assert "| X-1 | b, m, 2 processes, 1 MB | 100 MB/s | 300 MB/s | +200.0 % |" in text
     assert "| X-2 | b, a claim, 2 processes | it is so | it is not so | fails |" in text
     assert machine.hash[:16] in text
 
 
-def test_the_page_has_earlier_versions_and_keeps_other_machines() -> None:
+def result(machine: Machine, lines: Sequence[ModelVerdict], *rows: ComparedRow) -> ModelResult:
+    return ModelResult(machine, lines, (), ComparedModel(machine.name, 1, machine.hash, "2026-01-01", rows))
+
+
+def test_the_page_has_errors_by_kind_beside_a_null_model_and_earlier_versions() -> None:
     machine = load_machine(SMALL)
     lines = [ModelVerdict(judged(asked(), [answer(150e6)]))]
-    old = page([(machine, lines)], "2026-01-01").replace("small", "other")
+    of = ComparedRow("X-1", "value", "pingpong", "bandwidth", 2, 8, "p", "MB/s", 100, 150, 0.5, None)
+    b_eff = replace(of, row="F1-062", benchmark="b_eff", metric="b_eff_per_process", ranks=64, quantity="b")
     before = Earlier(1, "0123456789abcdef", {"X-1": 0.2}, {})
-    text = page([(machine, lines)], "2026-01-02", earlier={"small": before}, old=old)
-    assert "| [other](#other) | 1 | 50 % |" in text and "## other\n" in text
+    text = page([result(machine, lines, of, b_eff)], "2026-01-02", earlier={"small": before})
     assert "| [small](#small) | 1 | 50 % | 50 % | 20 % |" in text
     assert "| small | point to point | left out | 1 | 50 % | 50 % | – | 20 % |" in text
-    assert "| other | point to point | left out | 1 | 50 % | 50 % | – | – |" in text
+    null = abs(null_error(next(row for row in all_rows() if row.id == "F1-062")) or 0)
+    assert f"| small | b_eff | left out | 1 | 50 % | 50 % | {100 * null:.0f} %" in text
     assert "| 150 MB/s | +50.0 % | +20.0 % |" in text
     assert "Worse than before: X-1 (+20 % → +50 %)." in text
 

@@ -11,19 +11,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kiviat.analysis.aggregate.known_errors import errors_by_kind
+from kiviat.analysis.published.question import all_rows
 from kiviat.analysis.published.text import about_text, answer_text, error_text, evidence_text, published_text
 from kiviat.analysis.published.verdict import Verdict
 from kiviat.machine.modelled.machine import Machine
-from kiviat.model.kinds import is_fitted, kind, scores
+from kiviat.model.null import null_error
 from kiviat.model.sensitivity import Effect
 from kiviat.record.units import UNAVAILABLE
+from kiviat.record.validated import ComparedModel
 
 _HEAD = """\
 # Validation
 
 Predictions of the models in `machines/`, compared with published results of the machines. Written by
-`kiviat model validate --write` on {date}, without later edits; sections of machines that were not
-simulated that day are older. All predictions are simulated
+`kiviat model validate --write` on {date}, without later edits. All predictions are simulated
 ([how models are made and validated](../howto/models.md)).
 
 A machine has up to two tables ([words](../adr/0010-words-for-errors.md)). **Fitted** rows made the model:
@@ -61,30 +63,35 @@ def read_earlier(path: Path) -> dict[str, Earlier]:
     return {name: Earlier(of["version"], of["hash"], of["errors"], of["holds"]) for name, of in data.items()}
 
 
-Results = Sequence[tuple[Machine, Sequence[ModelVerdict]]]
+@dataclass(frozen=True)
+class ModelResult:
+    """Everything that was judged of a model, rows it was fitted to apart, and what is stored of it."""
+
+    machine: Machine
+    judged: Sequence[ModelVerdict]
+    fitted: Sequence[Verdict]
+    stored: ComparedModel
 
 
 def page(
-    machines: Results,
+    results: Sequence[ModelResult],
     date: str,
     across: Sequence[Verdict] = (),
-    fitted: Mapping[str, Sequence[Verdict]] | None = None,
     earlier: Mapping[str, Earlier] | None = None,
 ) -> str:
-    """Return the page in Markdown: overview, errors by kind, a section per machine, then rows across machines.
+    """Return the page in Markdown: an overview, errors by kind, a section per machine, rows across machines.
 
-    `fitted` has the verdicts on each machine's own rows, `earlier` what the version before said.
+    `earlier` is what versions before said, by machine.
     """
-    fitted, earlier = fitted or {}, earlier or {}
+    before = earlier or {}
     parts = [_HEAD.format(date=date), _OVERVIEW]
-    parts += [_overview(machine, judged, earlier) for machine, judged in machines]
+    parts += [_overview(one.machine, one.judged, before.get(one.machine.name)) for one in results]
     parts += ["", _BY_KIND]
-    for machine, judged in machines:
-        verdicts = [*(one.verdict for one in judged), *fitted.get(machine.name, ())]
-        parts += _kinds(machine, verdicts, earlier)
+    for one in results:
+        parts += _kinds(one.stored, before.get(one.machine.name))
     parts.append("")
-    for machine, judged in machines:
-        parts += _section(machine, judged, fitted.get(machine.name, ()), earlier.get(machine.name))
+    for one in results:
+        parts += _section(one, before.get(one.machine.name))
     return "\n".join([*parts, *_across(across)])
 
 
@@ -101,18 +108,17 @@ other machines to theirs; **no skill** where it has the smaller error.
 |---|---|---|---|---|---|---|---|"""
 
 
-def _overview(machine: Machine, judged: Sequence[ModelVerdict], earlier: Mapping[str, Earlier]) -> str:
+def _overview(machine: Machine, judged: Sequence[ModelVerdict], earlier: Earlier | None) -> str:
     numbers = errors(judged)
     orders = {one.verdict.row.id: one.verdict.holds for one in judged if one.verdict.holds is not None}
     left = sum(1 for one in judged if one.verdict.answer is None)
     middle, worst = (_percent(of(numbers)) if numbers else "–" for of in (statistics.median, max))
     held = f"{sum(map(bool, orders.values()))} of {len(orders)} hold" if orders else "–"
     before, held_before = "–", "–"
-    if of := earlier.get(machine.name):
+    if earlier:
         asked = [one.verdict.row.id for one in judged if one.verdict.holds is None]
-        old = [abs(of.errors[name]) for name in asked if name in of.errors]
-        before = _percent(statistics.median(old)) if old else "–"
-        known = [of.holds[name] for name in orders if name in of.holds]
+        before = _median_before(asked, earlier)
+        known = [earlier.holds[name] for name in orders if name in earlier.holds]
         held_before = f"{sum(known)} of {len(known)}" if known else "–"
     cells = (
         f"[{machine.name}](#{machine.name})",
@@ -131,25 +137,23 @@ def _percent(value: float) -> str:
     return f"{100 * value:.0f} %"
 
 
-def _kinds(machine: Machine, verdicts: Sequence[Verdict], earlier: Mapping[str, Earlier]) -> Iterator[str]:
-    of = earlier.get(machine.name)
-    for score in scores(machine, verdicts):
-        old = [
-            abs(of.errors[one.row.id])
-            for one in verdicts
-            if of
-            and kind(one.row) == score.kind
-            and is_fitted(machine, one.row) is score.fitted
-            and one.row.id in of.errors
-            and one.holds is None
-        ]
-        null = "–" if score.null is None else _percent(score.null)
-        if score.null is not None and score.null <= score.median:
-            null += ", **no skill**"
+def _median_before(rows: Sequence[str], earlier: Earlier | None) -> str:
+    old = [abs(earlier.errors[name]) for name in rows if name in earlier.errors] if earlier else []
+    return _percent(statistics.median(old)) if old else "–"
+
+
+def _kinds(stored: ComparedModel, earlier: Earlier | None) -> Iterator[str]:
+    rows = {row.id: row for row in all_rows()}
+    for of in sorted(errors_by_kind(stored.rows), key=lambda one: (one.kind, one.fitted)):
+        median = statistics.median(map(abs, of.errors))
+        nulls = [error for name in of.rows if name in rows and (error := null_error(rows[name])) is not None]
+        null = statistics.median(map(abs, nulls)) if len(nulls) == len(of.rows) else None
+        said = "–" if null is None else _percent(null)
+        if null is not None and null <= median:
+            said += ", **no skill**"
         cells = (
-            *(machine.name, score.kind, "fitted" if score.fitted else "left out", score.rows),
-            *(_percent(score.median), _percent(score.worst), null),
-            _percent(statistics.median(old)) if old else "–",
+            *(stored.name, of.kind, "fitted" if of.fitted else "left out", len(of.errors)),
+            *(_percent(median), _percent(abs(of.worst)), said, _median_before(of.rows, earlier)),
         )
         yield "| " + " | ".join(map(str, cells)) + " |"
 
@@ -177,9 +181,8 @@ def errors(judged: Sequence[ModelVerdict]) -> list[float]:
     ]
 
 
-def _section(
-    machine: Machine, judged: Sequence[ModelVerdict], fitted: Sequence[Verdict], earlier: Earlier | None
-) -> Iterator[str]:
+def _section(result: ModelResult, earlier: Earlier | None) -> Iterator[str]:
+    machine, judged = result.machine, result.judged
     yield f"## {machine.name}\n"
     yield f"{machine.title}. Model version {machine.version}, hash `{machine.hash[:16]}`."
     if earlier:
@@ -189,10 +192,10 @@ def _section(
     elif machine.calibrated_on:
         yield f"\nCalibrated on {', '.join(machine.calibrated_on)}."
     yield ""
-    if not judged and not fitted:
+    if not judged and not result.fitted:
         yield "Nothing was published that it could be held to.\n"
         return
-    own = [ModelVerdict(one) for one in fitted]
+    own = [ModelVerdict(one) for one in result.fitted]
     for words, found in (("Left out of the fit:", judged), ("Fitted:", own)):
         if found:
             yield from _rows(words, found, earlier)

@@ -67,7 +67,7 @@ class Hashed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KnownError:
-    """Errors of one kind: relative, with sign, one for each independent quantity.
+    """Errors of one kind: relative, with sign, one for each independent quantity, whose row `rows` names.
 
     `fitted`: the model was fitted to these rows.
     """
@@ -75,6 +75,7 @@ class KnownError:
     kind: str
     errors: tuple[float, ...]
     fitted: bool = False
+    rows: tuple[str, ...] = ()
 
     @property
     def middle(self) -> float:
@@ -148,22 +149,23 @@ def known_errors(model: Hashed) -> KnownErrors:
         return KnownErrors(model.name, compared, True, ())
     answered = [row.holds for row in compared.rows if row.holds is not None and not row.fitted]
     return KnownErrors(
-        model.name, compared, False, tuple(_kinds(compared.rows)), sum(answered), len(answered)
+        model.name, compared, False, tuple(errors_by_kind(compared.rows)), sum(answered), len(answered)
     )
 
 
-def _kinds(rows: Iterable[ComparedRow]) -> Iterable[KnownError]:
+def errors_by_kind(rows: Iterable[ComparedRow]) -> Iterable[KnownError]:
     """Yield the errors by kind; accumulated and per process are one quantity, whose first row counts."""
-    found: dict[tuple[str, bool], dict[str, float]] = {}
+    found: dict[tuple[str, bool], dict[str, ComparedRow]] = {}
     for row in rows:
         kind = kind_of(row.benchmark, row.metric, row.ranks, row.bytes)
         quantity = row.quantity
         if row.form not in _QUANTITIES:
             kind, quantity = (RATIOS, row.row) if row.unit in ("1", "%") else ("", "")
         if kind and row.error is not None and row.holds is None:
-            found.setdefault((kind, row.fitted), {}).setdefault(quantity, row.error)
-    for (kind, fitted), errors in found.items():
-        yield KnownError(kind, tuple(errors.values()), fitted)
+            found.setdefault((kind, row.fitted), {}).setdefault(quantity, row)
+    for (kind, fitted), chosen in found.items():
+        errors = tuple(row.error for row in chosen.values() if row.error is not None)
+        yield KnownError(kind, errors, fitted, tuple(row.row for row in chosen.values()))
 
 
 def error_text(known: KnownErrors, kind: str) -> str:

@@ -21,12 +21,12 @@ from kiviat.launch.run.simulated_runner import simulate
 from kiviat.machine.modelled.machine import Machine, find_machine, machines
 from kiviat.model.across import cases_across, lookup_across, questions_across
 from kiviat.model.changes import changed
-from kiviat.model.page import ModelVerdict, columns, effect_text, errors, page, read_earlier
+from kiviat.model.page import ModelResult, ModelVerdict, columns, effect_text, errors, page, read_earlier
 from kiviat.model.sensitivity import Variant, effects, variants
 from kiviat.model.validation import calibration, compared, subject, validation
 from kiviat.record import InputError, Record, write_whole
 from kiviat.record.units import counted
-from kiviat.record.validated import VALIDATED_FILE, ComparedModel, read_compared, write_compared
+from kiviat.record.validated import VALIDATED_FILE, read_compared, write_compared
 
 _PAGE = Path("docs/reference/validation.md")
 _ERRORS = Path("machines") / VALIDATED_FILE
@@ -80,8 +80,7 @@ def _validate(request: ModelValidateRequest) -> int:
     today = f"{datetime.now(UTC):%Y-%m-%d}"
     tell = request.format == "table"
     results: list[tuple[Machine, list[ModelVerdict]]] = []
-    stored: list[ComparedModel] = []
-    fitted: dict[str, list[Verdict]] = {}
+    written: list[ModelResult] = []
     rows = rows_in(Path(request.rows)) if request.rows else []
     for machine in found:
         questions = [one for row in rows for one in asked_of(row, subject(machine))]
@@ -92,10 +91,10 @@ def _validate(request: ModelValidateRequest) -> int:
             _print(machine, judged, request.sensitivity)
         if request.write:
             own = [one for one in calibration(machine) if one.row.id in machine.calibrated_on]
-            fitted[machine.name] = _judged(machine, own)
+            fitted = _judged(machine, own)
             pairs = zip(questions, (one.verdict for one in judged), strict=True)
-            of_own = zip(own, fitted[machine.name], strict=True)
-            stored.append(compared(machine, today, pairs, of_own))
+            stored = compared(machine, today, pairs, zip(own, fitted, strict=True))
+            written.append(ModelResult(machine, judged, fitted, stored))
     across = [] if rows else _across(found)
     if tell:
         _print_across(across)
@@ -107,11 +106,12 @@ def _validate(request: ModelValidateRequest) -> int:
         print_rows([*_data(results), *(_line("", "", one) for one in across)], request.format)
     if request.write:
         kept = {} if not request.machines else read_compared(_ERRORS)
-        write_compared([*(kept | {one.name: one for one in stored}).values()], _ERRORS)
+        kept |= {one.machine.name: one.stored for one in written}
+        write_compared([*kept.values()], _ERRORS)
         print(f"written: {_ERRORS}", file=sys.stdout if tell else sys.stderr)
         if not request.machines:
             earlier = read_earlier(_EARLIER) if _EARLIER.exists() else {}
-            write_whole(page(results, today, across, fitted, earlier), _PAGE, "page")
+            write_whole(page(written, today, across, earlier), _PAGE, "page")
             print(f"written: {_PAGE}", file=sys.stdout if tell else sys.stderr)
     return 0
 
