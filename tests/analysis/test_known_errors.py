@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from kiviat.analysis.aggregate.known_errors import error_text, kind_of, known_errors, lines, short_text
+from kiviat.analysis.aggregate.known_errors import (
+    PAGE,
+    error_text,
+    in_words,
+    kind_of,
+    known_errors,
+    lines,
+    short_text,
+    shortly,
+)
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.all import findings
 from kiviat.analysis.findings.finding import Finding
@@ -19,6 +28,7 @@ from kiviat.record.validated import (
     ComparedRow,
     compared_models,
     read_compared,
+    simulator_hash,
     write_compared,
 )
 from tests.analysis.test_contention import study
@@ -41,18 +51,22 @@ def row(error: float | None, metric: str = "b_eff", name: str = "X-1", **changes
     return ComparedRow(**(of | changes))
 
 
-def store(monkeypatch: pytest.MonkeyPatch, *rows: ComparedRow, name: str = "toy") -> None:
-    stored = {name: ComparedModel(name, 1, "1", "2026-01-01", rows)}
+def store(
+    monkeypatch: pytest.MonkeyPatch, *rows: ComparedRow, name: str = "toy", simulator: str | None = None
+) -> None:
+    stored = {name: ComparedModel(name, 1, "1", "2026-01-01", rows, simulator or simulator_hash())}
     monkeypatch.setattr("kiviat.analysis.aggregate.known_errors.compared_models", lambda: stored)
 
 
 def test_the_stored_errors_are_those_of_the_models_as_they_are() -> None:
-    """Run `kiviat model validate --write` after a machine file has changed."""
+    """Run `kiviat model validate --write` after a machine file or the simulator has changed."""
     stored = compared_models()
     shipped = {name: path for name, path in machines().items() if path.parent.name == "machines"}
     assert stored.keys() == shipped.keys()
     changed = [name for name in shipped if stored[name].hash != find_machine(name).hash]
     assert not changed, "run `kiviat model validate --write`: these models have changed since"
+    older = [name for name in shipped if stored[name].simulator != simulator_hash()]
+    assert not older, "run `kiviat model validate --write`: the simulator has changed since"
 
 
 def test_no_error_of_an_earlier_version_passes_for_the_present_ones(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,6 +78,17 @@ def test_no_error_of_an_earlier_version_passes_for_the_present_ones(monkeypatch:
     assert short_text(changed) == "not validated since it changed" and not changed.tested
     other = known_errors(Model(name="mine"))
     assert error_text(other, "b_eff") == "unknown: never compared with published results"
+
+
+def test_errors_computed_with_an_earlier_simulator_are_named_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for simulator, words in (
+        ("0123456789abcdef", ", with an earlier simulator"),
+        (simulator_hash(), ""),
+    ):
+        store(monkeypatch, row(0.12), simulator=simulator)
+        known = known_errors(Model())
+        assert in_words(known) == f"b_eff +12 %, 1 row{words} ({PAGE})"
+        assert shortly(known) == f"median ±12 %, 1 row{words} ({PAGE})"
 
 
 def test_the_median_and_the_worst_of_independent_quantities_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

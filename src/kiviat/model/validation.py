@@ -12,7 +12,7 @@ from kiviat.machine.modelled.machine import Machine
 from kiviat.record.case_id import case_id
 from kiviat.record.published import COMPARED_USES, Claim, Fact, Series, SizeSeries, System, papers
 from kiviat.record.units import format_bytes
-from kiviat.record.validated import ComparedModel, ComparedRow
+from kiviat.record.validated import ComparedModel, ComparedRow, simulator_hash
 
 # The mean of b_eff's random patterns is not one of its metrics; it follows from two of them.
 _DERIVED = {"square_over": "randoms_at_lmax"}
@@ -116,7 +116,8 @@ def compared(
         *(row for one in judged if (row := _compared(*one, fitted=False))),
         *(row for one in fitted if (row := _compared(*one, fitted=True))),
     ]
-    return ComparedModel(machine.name, machine.version, machine.hash, date, tuple(rows))
+    of = simulator_hash()
+    return ComparedModel(machine.name, machine.version, machine.hash, date, tuple(rows), of)
 
 
 def _compared(question: Question, judged: Verdict, *, fitted: bool) -> ComparedRow | None:

@@ -1,12 +1,15 @@
 """Errors of machine models on published rows, as `kiviat model validate --write` stores them.
 
 They are in machines/validated.json. Each model has the hash that it had when it was compared, so that
-errors of an earlier version of a model cannot pass for those of the present one.
+errors of an earlier version of a model cannot pass for those of the present one; errors computed with an
+earlier simulator are named so.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -50,13 +53,29 @@ class ComparedRow:
 
 @dataclass(frozen=True, slots=True)
 class ComparedModel:
-    """A model as compared: its name, version and hash, the day, and its rows."""
+    """A model as compared: its name, version and hash, the simulator's, the day, and its rows.
+
+    `simulator` is `simulator_hash` of that day; empty where it was not stored.
+    """
 
     name: str
     version: int
     hash: str
     date: str
     rows: tuple[ComparedRow, ...]
+    simulator: str = ""
+
+
+@cache
+def simulator_hash() -> str:
+    """Return a hash of Kiviat's part of the simulator, comments and blanks left out: 16 hex digits."""
+    native = data_path("native")
+    code = hashlib.sha256()
+    for folder in ("simgrid", "platform/simgrid"):
+        for path in sorted((native / folder).rglob("*.?pp")):
+            text = re.sub(r"//.*", "", path.read_text(encoding="utf-8"))
+            code.update(f"{path.relative_to(native)} {''.join(text.split())}\n".encode())
+    return code.hexdigest()[:16]
 
 
 @cache
@@ -87,6 +106,7 @@ def write_compared(models: Sequence[ComparedModel], path: Path) -> None:
     lines = []
     for one in sorted(models, key=lambda model: model.name):
         about = {"name": one.name, "version": one.version, "hash": one.hash, "date": one.date}
+        about["simulator"] = one.simulator
         rows = ",\n".join(f"  {json.dumps(asdict(row))}" for row in one.rows)
         lines.append(json.dumps(about)[:-1] + f', "rows": [\n{rows}\n]}}')
     text = f'{{"schema": "{VALIDATED_SCHEMA}", "models": [\n' + ",\n".join(lines) + "\n]}\n"
@@ -95,4 +115,5 @@ def write_compared(models: Sequence[ComparedModel], path: Path) -> None:
 
 def _model(data: Mapping[str, Any]) -> ComparedModel:
     rows = tuple(ComparedRow(**row) for row in data["rows"])
-    return ComparedModel(data["name"], data["version"], data["hash"], data["date"], rows)
+    of = data.get("simulator", "")
+    return ComparedModel(data["name"], data["version"], data["hash"], data["date"], rows, of)

@@ -14,7 +14,7 @@ from typing import Protocol
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.record.traits import earlier_traits
 from kiviat.record.units import counted
-from kiviat.record.validated import ComparedModel, ComparedRow, compared_models
+from kiviat.record.validated import ComparedModel, ComparedRow, compared_models, simulator_hash
 
 PAGE = "docs/reference/validation.md"
 
@@ -107,6 +107,11 @@ class KnownErrors:
     kinds: tuple[KnownError, ...]
     held: int = 0
     judged: int = 0
+
+    @property
+    def earlier_simulator(self) -> bool:
+        """True if the simulator has changed since the model was compared."""
+        return self.compared is not None and self.compared.simulator != simulator_hash()
 
     def of(self, kind: str) -> KnownError | None:
         """Return the errors of a kind; those on rows that the model was fitted to if there are no others."""
@@ -238,9 +243,13 @@ def lines(known: KnownErrors, kinds: Iterable[str] | None = None) -> list[str]:
 
 def in_words(known: KnownErrors, kinds: Iterable[str] | None = None) -> str:
     """Return `lines` as one text, with the page that has every row."""
-    return f"{'; '.join(lines(known, kinds))} ({PAGE})"
+    return f"{'; '.join(lines(known, kinds))}{_simulator(known)} ({PAGE})"
 
 
 def shortly(known: KnownErrors) -> str:
     """Return `short_text` with the page that has every row."""
-    return f"{short_text(known)} ({PAGE})"
+    return f"{short_text(known)}{_simulator(known)} ({PAGE})"
+
+
+def _simulator(known: KnownErrors) -> str:
+    return ", with an earlier simulator" if known.kinds and known.earlier_simulator else ""
