@@ -11,6 +11,7 @@ import pytest
 from kiviat.analysis.aggregate.known_errors import (
     PAGE,
     error_text,
+    errors_of_profile,
     in_words,
     kind_of,
     known_errors,
@@ -22,6 +23,7 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.all import findings
 from kiviat.analysis.findings.finding import Finding
 from kiviat.machine.modelled.machine import find_machine, machines
+from kiviat.profile.simulated import Simulated
 from kiviat.record import InputError
 from kiviat.record.validated import (
     ComparedModel,
@@ -89,6 +91,18 @@ def test_errors_computed_with_an_earlier_simulator_are_named_so(monkeypatch: pyt
         known = known_errors(Model())
         assert in_words(known) == f"b_eff +12 %, 1 row{words} ({PAGE})"
         assert shortly(known) == f"median ±12 %, 1 row{words} ({PAGE})"
+
+
+def test_a_profile_names_the_errors_of_the_version_on_which_it_was_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store(monkeypatch, row(0.2, "rate", benchmark="cg"))
+    for simulated, words in (
+        (Simulated("simulated:toy", "Toy", 1, None), "programs +20 %, 1 row"),
+        (Simulated("simulated:toy", "Toy", 2, None), "unknown: not validated since the model changed"),
+        (Simulated("simulated:mine", "Mine", 1, None), "unknown: never compared with published results"),
+    ):
+        assert errors_of_profile(simulated) == f"{words} ({PAGE})"
 
 
 def test_the_median_and_the_worst_of_independent_quantities_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

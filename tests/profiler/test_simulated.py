@@ -147,6 +147,7 @@ def test_a_simulation_is_the_same_with_the_profiler_and_says_that_it_is_one(
     assert "% of the simulated time in MPI" in counted.stderr
     shown = kiviat(tmp_path, "show", "out.profile").stdout
     assert "simulated on simulated:small (version 1): all times are simulated" in shown
+    assert "known errors of the model: unknown: never compared with published results" in shown
     assert "computation takes no time" in shown
     assert "by the simulator's count" in shown
     placed = kiviat(tmp_path, "place", "out.profile", "--machine", SMALL)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kiviat.analysis.aggregate.summary import Summary
+from kiviat.profile.simulated import Simulated
 from kiviat.record.traits import earlier_traits
 from kiviat.record.units import counted
 from kiviat.record.validated import ComparedModel, ComparedRow, compared_models, simulator_hash
@@ -21,6 +22,7 @@ PAGE = "docs/reference/validation.md"
 # Ends of the classes of collectives' message sizes, in bytes.
 _SMALL, _MEDIUM = 1 << 10, 64 << 10
 
+PROGRAMS = "programs"
 # From this relative error on, the factor is shown.
 _FACTOR = 9.0
 
@@ -33,7 +35,7 @@ _KERNELS = ("dgemm", "fft", "hpl", "ptrans", "random_access", "stream")
 # Kinds of all other benchmarks, by section of the report.
 _OF_SECTIONS = {
     **dict.fromkeys(("pairs", "dense", "congestion"), "dense patterns"),
-    **dict.fromkeys(("programs", "applications"), "programs"),
+    **dict.fromkeys(("programs", "applications"), PROGRAMS),
 }
 # Metrics of b_eff and of rings whose kind is not that of the whole study.
 _OF_RINGS = {
@@ -156,6 +158,15 @@ def known_errors(model: Hashed) -> KnownErrors:
     return KnownErrors(
         model.name, compared, False, tuple(errors_by_kind(compared.rows)), sum(answered), len(answered)
     )
+
+
+def errors_of_profile(simulated: Simulated) -> str:
+    """Return the known errors of the model on which a program was profiled, as text."""
+    name = simulated.machine.removeprefix("simulated:")
+    compared = compared_models().get(name)
+    if compared is None or compared.version != simulated.version:
+        return in_words(KnownErrors(name, compared, compared is not None, ()))
+    return in_words(known_errors(compared), [PROGRAMS])
 
 
 def errors_by_kind(rows: Iterable[ComparedRow]) -> Iterable[KnownError]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from kiviat.analysis.aggregate.known_errors import PROGRAMS, in_words, known_errors
 from kiviat.cli.options.request import RunReplayRequest, Where
 from kiviat.cli.options.run_directory import new_run
 from kiviat.cli.options.simulated_program import failed, new_folder, refuse_benchmarks
@@ -89,6 +90,9 @@ def _tell(path: Path, substrate: Substrate, trace: Trace, speed: Speed, replayed
     print(f"between nodes: {values['network_bytes']} in {messages:,.0f} messages")
     quicker = "" if speed.ratio == float("inf") else f"a core there is {speed.ratio:.3g} of one here: "
     print(f"{quicker}{speed.how}")
+    if substrate.machine:
+        known = in_words(known_errors(substrate.machine), [PROGRAMS])
+        print(f"known errors of the model: {known}")
     print(f"it took {ended.elapsed_s:.1f} s to simulate")
     print(typeable(f"results  {path}  (`kiviat show {call_run(path)}`)"))
     return 0

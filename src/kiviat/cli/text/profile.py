@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from kiviat.analysis.aggregate.known_errors import errors_of_profile
 from kiviat.analysis.profiles.mpi_time import Use, pattern_of, use_of
 from kiviat.analysis.profiles.phases import phases_use_of
 from kiviat.analysis.profiles.wait_states import wait_use_of
@@ -75,6 +76,7 @@ def _print(profile: Profile, use: Use) -> None:
     print(bold(f"{profile.program} on {where}"), dim(profile.library))
     if profile.simulated:
         print(profile.simulated.words)
+        print(f"known errors of the model: {errors_of_profile(profile.simulated)}")
     each = "" if use.threads == 1 else f", of {format_value(use.elapsed_s, 's')} from beginning to end"
     print(
         f"\n{format_part(use.share)} of {_clock(profile, use)} is MPI ({format_part(use.least)} to "

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kiviat.analysis.aggregate.known_errors import errors_of_profile
 from kiviat.analysis.aggregate.pair_matrices import MOST_CELLS
 from kiviat.analysis.profiles.mpi_time import MOST_PAIRS, CallUse, Use, pattern_of, use_of
 from kiviat.analysis.profiles.phases import PhasesUse, counted_table, phases_use_of
@@ -121,7 +122,7 @@ def _facts(profile: Profile, use: Use) -> list[tuple[str, str]]:
         ("Ranks", f"{profile.ranks:,}{nodes}"),
         ("Hosts", few or "unavailable"),
         ("MPI", profile.library),
-        *([("Simulated", profile.simulated.words)] if profile.simulated else []),
+        *_simulated(profile),
         ("Started", started),
         (
             "Simulated time" if profile.simulated else "Time",
@@ -137,6 +138,15 @@ def _facts(profile: Profile, use: Use) -> list[tuple[str, str]]:
             if use.threads > 1
             else []
         ),
+    ]
+
+
+def _simulated(profile: Profile) -> list[tuple[str, str]]:
+    if profile.simulated is None:
+        return []
+    return [
+        ("Simulated", profile.simulated.words),
+        ("Known errors of the model", errors_of_profile(profile.simulated)),
     ]
 
 
