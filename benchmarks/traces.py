@@ -105,7 +105,7 @@ def _program(mpi: Mpi, libraries: _Libraries, setting: Setting) -> Iterator[Find
         stamped.mkdir()
         mpi.measure(case, _RANKS, variables=libraries.waiting(stamped))
         began = time.perf_counter()
-        waits = waits_in(stamped)
+        waits, _ = waits_in(stamped)
         took_s = time.perf_counter() - began
         octets = sum(map(_length, stamped.glob("rank-*.stream")))
     yield Finding(

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from kiviat.profile.layout import DISTANCES, ROWS, TEXTS, Layout
 from kiviat.profile.phases import RankPhases
 from kiviat.profile.simulated import Simulated
+from kiviat.profile.timeline import Timeline
 from kiviat.profile.traffic import Traffic
 from kiviat.profile.waits import Waits
 from kiviat.record import InputError
+from kiviat.record.units import counted
 from kiviat.trace.json_object import MOST_DATE_S, printable
 
 Integers = NDArray[np.int64]
@@ -134,8 +136,15 @@ class Profile:
     memory_bytes: int
     remarks: tuple[str, ...]
     waits: Waits | None = None
+    timeline: Timeline | None = None
     phases: tuple[RankPhases, ...] | None = None
     simulated: Simulated | None = None
+    subject: str | None = None
+
+    @property
+    def title(self) -> str:
+        """What was profiled, and on how many ranks: "CG class A, 16 ranks"."""
+        return f"{self.subject or self.program}, {counted(self.ranks, 'rank')}"
 
     def traffic(self, collectives: bool = True) -> Traffic:
         """Return the traffic matrix of messages, one-sided operations and, unless excluded, collectives."""

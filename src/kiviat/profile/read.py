@@ -21,6 +21,9 @@ from kiviat.profile.profile import Profile, assembled
 from kiviat.profile.simulated import Simulated
 from kiviat.profile.simulated import as_words as simulated_words
 from kiviat.profile.simulated import read_back as simulated_in
+from kiviat.profile.timeline import Timeline
+from kiviat.profile.timeline import packed as packed_timeline
+from kiviat.profile.timeline import unpacked as timeline_in
 from kiviat.profile.traffic import Traffic
 from kiviat.profile.waits import Waits, packed, unpacked
 from kiviat.record import InputError, replacing
@@ -56,8 +59,10 @@ def _merged(path: Path) -> Profile:
         return replace(
             assembled(layout, ranks, rank, place, value, str(path)),
             waits=unpacked(words.plain_text("waits"), ranks) if "waits" in words else None,
+            timeline=timeline_in(words.plain_text("timeline"), ranks) if "timeline" in words else None,
             phases=read_back(words, ranks) if "phases" in words else None,
             simulated=simulated_in(words),
+            subject=words.text("subject") if "subject" in words else None,
         )
     except ValueError as error:
         raise InputError(f"{path} is damaged: {error}; profile the program again") from None
@@ -191,14 +196,21 @@ def add_crossing(path: Path, pairs: Sequence[tuple[int, int, int, int]]) -> None
     _write(path, line, ranks, chosen)
 
 
-def add_waits(path: Path, waits: Waits) -> None:
-    """Add wait states to a merged file."""
+def add_waits(path: Path, waits: Waits, timeline: Timeline | None = None) -> None:
+    """Add wait states, and when they were, to a merged file."""
     _add(path, "waits", packed(waits))
+    if timeline:
+        _add(path, "timeline", packed_timeline(timeline))
 
 
 def add_phases(path: Path, each: Sequence[RankPhases]) -> None:
     """Add measurements by phase to a merged file."""
     _add(path, "phases", as_words(each))
+
+
+def add_subject(path: Path, subject: str) -> None:
+    """Add what was profiled, in words for a title, to a merged file."""
+    _add(path, "subject", subject)
 
 
 def add_simulated(path: Path, simulated: Simulated) -> None:

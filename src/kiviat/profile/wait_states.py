@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kiviat.profile.waits import KINDS, Waits
+from kiviat.profile.timeline import Timeline, timeline_of
+from kiviat.profile.waits import KINDS, EachWait, Waits
 from kiviat.trace.rank_events import CollectiveKind, Messages, RankEvents
 from kiviat.trace.stamps import Recording, read_stamps
 
@@ -54,16 +55,27 @@ class _Rows:
     done: Integers
 
 
-def waits_in(folder: Path) -> Waits:
-    """Return the wait states of the recording in `folder`, or the reason why they are unavailable."""
+def waits_in(folder: Path) -> tuple[Waits, Timeline | None]:
+    """Return the wait states of the recording in `folder` and when they were.
+
+    Without any, the former has the reason, and the latter is None.
+    """
     recording = read_stamps(folder)
     if recording is None:
-        return Waits.none("no rank recorded the times of its calls")
-    return Waits.none(recording.refusal) if recording.refusal else wait_states(recording)
+        return Waits.none("no rank recorded the times of its calls"), None
+    if recording.refusal:
+        return Waits.none(recording.refusal), None
+    waits = each_wait(recording)
+    return summed(recording, waits), timeline_of(recording, waits)
 
 
 def wait_states(recording: Recording) -> Waits:
     """Return the wait states of a recording, summed by rank, call, kind and cause."""
+    return summed(recording, each_wait(recording))
+
+
+def each_wait(recording: Recording) -> EachWait:
+    """Return the wait states of a recording, one by one."""
     each = recording.each
     first = np.cumsum([0, *(len(events.call) for events in each)])
     entered = np.concatenate([events.entered_ns for events in each])
@@ -92,19 +104,20 @@ def wait_states(recording: Recording) -> Waits:
     error = _errors(recording, owner[call], cause)
     counted = np.concatenate([events.counted for events in each])
     kept = (waited > error) & counted[call]  # shorter waits are within the error of clocks
-    names = np.array([f"MPI_{name}" for name in recording.names])
     numbers = np.concatenate([events.call for events in each])[call]
     missing = len(receipts.comm) - len(received[0])
     lost = [f"{missing} receives match no recorded send"] if missing else []
-    return _summed(
+    return EachWait(
         owner[call][kept],
+        cause[kept],
         numbers[kept],
         kind[kept],
-        cause[kept],
+        entered[call][kept],
         waited[kept],
         error[kept],
-        names,
-        (len({events.clock_of for events in each}), int(counted.sum()), (*recording.remarks, *lost)),
+        (ends.time_ns[last] < left[call])[kept],
+        int(counted.sum()),
+        (*recording.remarks, *lost),
     )
 
 
@@ -272,22 +285,18 @@ def _errors(recording: Recording, rank: Integers, cause: Integers) -> Integers:
     return np.where(apart, np.ceil(error[rank] + error[cause]), 0).astype(np.int64)
 
 
-def _summed(
-    rank: Integers,
-    call: Integers,
-    kind: Integers,
-    cause: Integers,
-    waited_ns: Integers,
-    error_ns: Integers,
-    names: NDArray[np.str_],
-    told: tuple[int, int, tuple[str, ...]],
-) -> Waits:
-    lines, line = np.unique(np.stack((rank, call, kind, cause), axis=1), axis=0, return_inverse=True)
+def summed(recording: Recording, waits: EachWait) -> Waits:
+    """Return waits summed by rank, call, kind and cause."""
+    names = np.array([f"MPI_{name}" for name in recording.names])
+    lines, line = np.unique(
+        np.stack((waits.rank, waits.call, waits.kind, waits.cause), axis=1), axis=0, return_inverse=True
+    )
     line = line.reshape(-1)
     longest = np.zeros(len(lines))
-    np.maximum.at(longest, line, waited_ns)
+    np.maximum.at(longest, line, waits.waited_ns)
     seconds, error = (
-        np.bincount(line, 1e-9 * of, minlength=len(lines)).astype(np.float64) for of in (waited_ns, error_ns)
+        np.bincount(line, 1e-9 * of, minlength=len(lines)).astype(np.float64)
+        for of in (waits.waited_ns, waits.error_ns)
     )
     return Waits(
         lines[:, 0],
@@ -298,5 +307,7 @@ def _summed(
         seconds,
         1e-9 * longest,
         error,
-        *told,
+        len({events.clock_of for events in recording.each}),
+        waits.recorded,
+        waits.remarks,
     )

@@ -56,6 +56,26 @@ class Waits:
         return cls(whole, whole, words, words, whole, real, real, real, 0, 0, (), why)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class EachWait:
+    """All waits of a recording, one by one, in no order.
+
+    `rank` waits for `cause` in `call`, an index of the recording's names, by a kind of KINDS, from
+    `entered_ns` on for `waited_ns`. `whole` says whether the call went on afterwards.
+    """
+
+    rank: Integers
+    cause: Integers
+    call: Integers
+    kind: Integers
+    entered_ns: Integers
+    waited_ns: Integers
+    error_ns: Integers
+    whole: NDArray[np.bool_]
+    recorded: int
+    remarks: tuple[str, ...]
+
+
 # Columns of the table.
 COLUMNS = ("rank", "cause", "call", "kind", "count", "seconds", "longest_s", "error_s")
 

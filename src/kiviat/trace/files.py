@@ -6,6 +6,8 @@ import json
 import shutil
 import zlib
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +16,7 @@ from kiviat.record.files import open_binary
 from kiviat.record.units import format_bytes
 from kiviat.trace.json_object import MOST_DATE_S, MOST_RANKS, JsonObject, parsed
 from kiviat.trace.layout import START, Layout, layout_of
+from kiviat.trace.pack import TIMES
 from kiviat.trace.trace import ENDED, RankTrace, Rate, Trace
 
 # Limit on the bytes of an event, divided by the number of ranks plus 8.
@@ -75,6 +78,8 @@ def _trace(layout: Layout, words: JsonObject, path: Path, streams_at: int, size:
         each=each,
         streams_at=streams_at,
         crc32=zlib.crc32(json.dumps([one.crc32 for one in each]).encode()),
+        layout=layout,
+        subject=words.text("subject") if words.words.get("subject") is not None else None,
     )
 
 
@@ -98,6 +103,13 @@ def unpack(trace: Trace, folder: Path) -> None:
     for rank, part in _unpacked(trace):
         with (folder / f"{rank}.stream").open("ab") as file:
             file.write(part)
+
+
+def streams_of(trace: Trace) -> Iterator[bytes]:
+    """Yield the whole stream of each rank in turn; InputError if one is damaged."""
+    parts = groupby(_unpacked(trace), key=itemgetter(0))
+    for _, of_rank in parts:
+        yield b"".join(part for _, part in of_rank)
 
 
 def _unpacked(trace: Trace) -> Iterator[tuple[int, bytes]]:
@@ -180,4 +192,5 @@ def _of_rank(layout: Layout, about: JsonObject, ranks: int) -> RankTrace:
         stream_bytes=stream_bytes,
         packed_bytes=about.whole("packed"),
         crc32=about.whole("crc32"),
+        times={name: about.whole(name) for name in TIMES} if TIMES[0] in about else None,
     )

@@ -17,10 +17,17 @@ _ABOUT = (
     *("rank", "stage", "length", "events", "computed_ns", "elapsed_ns", "polls", "sparse", "unsupported"),
     *("other_threads", "unseen", "lost", "node", "host", "counted"),
 )
+# Of a recording of times.
+TIMES = (
+    *("begun_ns", "clock", "offset_before_ns", "moment_before_ns", "trip_before_ns"),
+    *("offset_after_ns", "moment_after_ns", "trip_after_ns"),
+)
 
 
-def pack(folder: Path, output: Path, rate: Rate | None) -> bool:
+def pack(folder: Path, output: Path, rate: Rate | None, subject: str | None = None) -> bool:
     """Write the trace of the ranks in `folder` to `output`; return False if there are none.
+
+    `subject` is what was recorded, in words for a title, if that is more than the program's name.
 
     The first line is the recorder's description of the header fields, the second has the facts of each rank
     and the length of its stream. The streams follow, each compressed separately.
@@ -41,7 +48,7 @@ def pack(folder: Path, output: Path, rate: Rate | None) -> bool:
             squeezed = zlib.compress(stream, _LEVEL)
             packed.write(squeezed)
             common = common or {name: header[name] for name in ("ranks", "started_s", "program", "library")}
-            about = {name: header[name] for name in _ABOUT}
+            about = {name: header[name] for name in (*_ABOUT, *(TIMES if header["stamps"] else ()))}
             each.append(about | {"packed": len(squeezed), "crc32": zlib.crc32(squeezed)})
     if layout is None:
         return False
@@ -54,7 +61,8 @@ def pack(folder: Path, output: Path, rate: Rate | None) -> bool:
     if len(starts) < len(each):
         raise InputError(f"{folder} has files of several programs; record one at a time")
     words = json.dumps(
-        {**common, "rate": asdict(rate) if rate else None, "each": each}, separators=(",", ":")
+        {**common, "rate": asdict(rate) if rate else None, "subject": subject, "each": each},
+        separators=(",", ":"),
     ).encode()
     places = [(starts[facts["rank"]], facts["packed"]) for facts in each]
     _write(output, draft, layout.line, words, places)

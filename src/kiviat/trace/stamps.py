@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kiviat.record import InputError
+from kiviat.trace.files import streams_of
 from kiviat.trace.layout import DESCRIPTION_AT, MAGIC, Layout, header_of, layout_of
 from kiviat.trace.octets import numbers_of
 from kiviat.trace.rank_events import Clock, Communicators, RankEvents
 from kiviat.trace.stamp_stream import StampStream
+from kiviat.trace.trace import ENDED, Trace
 
 _MOST_RANKS = 1 << 24
 
@@ -40,17 +42,42 @@ def read_stamps(folder: Path) -> Recording | None:
     if not streams:
         return None
     streams.sort(key=lambda stream: int(stream[1]["rank"]))
-    layout, headers = streams[0][0], [header for _, header, _ in streams]
+    headers = [header for _, header, _ in streams]
     ranks = int(headers[0]["ranks"])
     if not all(header["rank"] < ranks <= _MOST_RANKS for header in headers):
         raise InputError(f"{folder} has impossible rank numbers; profile the program again")
+    return _recording(ranks, streams[0][0], headers, map(_octets, streams))
+
+
+def times_in(trace: Trace) -> Recording:
+    """Return the recording in a trace; InputError if it holds no times, or is damaged."""
+    headers: list[dict[str, Any]] = []
+    for one in trace.each:
+        if one.times is None:
+            raise InputError(
+                f"{trace.path} holds computation and no times of calls; `kiviat trace --times` records them"
+            )
+        stage = ENDED if one.elapsed_s is not None else 0
+        unsupported = one.unsupported is not None
+        facts = {name: getattr(one, name) for name in ("rank", "other_threads", "unseen", "lost")}
+        headers.append({**facts, **one.times, "stage": stage, "unsupported": unsupported})
+    return _recording(trace.ranks, trace.layout, headers, streams_of(trace))
+
+
+def _octets(stream: tuple[Layout, Mapping[str, Any], Path]) -> bytes:
+    layout, header, path = stream
+    with path.open("rb") as file:
+        file.seek(layout.stream_at)
+        return file.read(min(header["length"], path.stat().st_size))
+
+
+def _recording(
+    ranks: int, layout: Layout, headers: Sequence[Mapping[str, Any]], streams: Iterable[bytes]
+) -> Recording:
     refusal, remarks = _refusal(headers), _remarks(headers, ranks)
     communicators, each = Communicators(), []
     clocks = _clocks(headers)
-    for layout, header, path in streams if refusal is None else ():
-        with path.open("rb") as file:
-            file.seek(layout.stream_at)
-            octets = file.read(min(header["length"], path.stat().st_size))
+    for header, octets in zip(headers, streams, strict=False) if refusal is None else ():
         try:
             numbers = numbers_of(octets).tolist()
             reader = StampStream(int(header["rank"]), ranks, communicators, layout.operations, numbers)

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kiviat.record.units import counted
+from kiviat.trace.layout import Layout
+
 ENDED = 2  # native/trace/format.hpp: Stage
 
 
@@ -23,6 +26,9 @@ class RankTrace:
 
     `computed_s` is processor time outside of MPI, `elapsed_s` real time from the end of MPI_Init to the
     beginning of MPI_Finalize, None if the rank did not reach it.
+
+    `times` is None if the stream holds computation. If it holds times of calls instead, `computed_s` is 0,
+    and `times` has the words of the header that describe the rank's clock.
 
     `unsupported` is the first call that cannot be replayed, `other_threads` the number of calls by further
     threads, `unseen` that of communicators and windows of unknown origin, `sparse` that of MPI_Alltoallv
@@ -47,13 +53,15 @@ class RankTrace:
     stream_bytes: int
     packed_bytes: int
     crc32: int
+    times: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)
 class Trace:
     """A trace file. `each` has the recorded ranks in ascending order; `rate` is None if it was not measured.
 
-    The compressed streams follow each other from offset `streams_at` on.
+    `layout` names operations and calls of the streams. The compressed streams follow each other from offset
+    `streams_at` on.
     """
 
     path: Path
@@ -65,6 +73,13 @@ class Trace:
     each: Sequence[RankTrace]
     streams_at: int
     crc32: int
+    layout: Layout
+    subject: str | None = None
+
+    @property
+    def title(self) -> str:
+        """What was recorded, and on how many ranks: "CG class A, 16 ranks"."""
+        return f"{self.subject or self.program}, {counted(self.ranks, 'rank')}"
 
     @property
     def complete(self) -> bool:
@@ -92,8 +107,15 @@ class Trace:
         """Number of events of all ranks."""
         return sum(rank.events for rank in self.each)
 
+    @property
+    def timed(self) -> bool:
+        """True if it holds times of calls instead of computation."""
+        return any(rank.times is not None for rank in self.each)
+
     def refusal(self) -> str | None:
         """Return the reason why the trace cannot be replayed, None if it can."""
+        if self.timed:
+            return "it holds times of calls instead of computation; record without --times"
         for rank in self.each:
             if rank.lost:
                 return f"the disk was too small for the events of rank {rank.rank}; record on a larger one"

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kiviat.profile import Profile, Waits
+from kiviat.profile.recorded import Recorded
+from kiviat.profile.waits import Floats, Integers
 
 _MOST_PAIRS = 20
 _MOST_CAUSES = 3
@@ -84,12 +86,23 @@ def wait_use_of(profile: Profile) -> WaitUse | None:
     if waits.unavailable:
         no = float("nan")
         return WaitUse(no, no, no, no, no, no, (), (), (), 0, 0, (), waits.unavailable)
-    seen = int(profile.seen.sum())
-    whole, mpi = float(profile.thread_s[profile.seen].sum()), float(profile.mpi_s[profile.seen].sum())
-    total = float(waits.seconds.sum())
-    each = np.bincount(waits.rank, waits.seconds, minlength=profile.ranks)[profile.seen]
+    seen = np.flatnonzero(profile.seen)
+    return _use(waits, seen, profile.thread_s[seen], float(profile.mpi_s[seen].sum()))
+
+
+def wait_use_of_trace(recorded: Recorded) -> WaitUse:
+    """Summarise the wait states of a trace of times in the same way."""
+    known = np.flatnonzero(np.isfinite(recorded.elapsed_s))
+    return _use(recorded.waits, known, recorded.elapsed_s[known], float(recorded.mpi_s[known].sum()))
+
+
+def _use(waits: Waits, ranks: Integers, spent_s: Floats, mpi: float) -> WaitUse:
+    """Summarise wait states of `ranks`, which took `spent_s` each and `mpi` in MPI in all, in seconds."""
+    seen, whole, total = max(1, len(ranks)), float(spent_s.sum()), float(waits.seconds.sum())
+    most_rank = int(max([*ranks.tolist(), *waits.rank.tolist()], default=0))
+    each = np.bincount(waits.rank, waits.seconds, minlength=most_rank + 1)[ranks]
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = each / profile.thread_s[profile.seen]
+        share = each / spent_s
     known = share[np.isfinite(share)]
     return WaitUse(
         mean_s=total / seen,

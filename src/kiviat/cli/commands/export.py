@@ -1,4 +1,4 @@
-"""`kiviat export`: results as CSV, JSON, Parquet or OpenMetrics."""
+"""`kiviat export`: results as CSV, JSON, Parquet or OpenMetrics, a trace of times as trace events."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.api.runs import opened
+from kiviat.cli.options.files import names_profile, names_trace
 from kiviat.cli.options.request import ExportRequest
 from kiviat.cli.text.openmetrics import openmetrics
 from kiviat.record import InputError, is_replaced, refusing, replacing
@@ -29,8 +30,15 @@ _SUFFIXES = {
 
 def execute(request: ExportRequest) -> int:
     """Write a run's results to a file or to standard output. Raise InputError for Parquet on a terminal."""
-    run = find_run(request.run)
     target = Path(request.output) if request.output else None
+    if names_profile(request.run):
+        raise InputError(
+            f"{request.run} is a profile, which holds sums and no events: `kiviat show --format csv` prints "
+            "these, `kiviat trace --times` records events"
+        )
+    if names_trace(request.run):
+        return _of_trace(Path(request.run), target, request)
+    run = find_run(request.run)
     form = request.format or _format_of(target)
     if target is None and form == "parquet" and sys.stdout.isatty():
         raise InputError("Parquet is not for a terminal; give a file with -o")
@@ -45,6 +53,29 @@ def execute(request: ExportRequest) -> int:
     else:
         with refusing(target, "export"), replacing(target) as file:
             _write(run, file, form, request.what)
+    return 0
+
+
+def _of_trace(path: Path, target: Path | None, request: ExportRequest) -> int:
+    """Write the calls and waits of a trace of times as trace events, which Perfetto and Chrome open."""
+    from kiviat.profile.chrome_trace import MOST_CALLS, write_chrome_trace
+    from kiviat.profile.recorded import recorded_in
+    from kiviat.trace import read_trace
+
+    if (request.format or "json") != "json" or (target and is_replaced(target) and target.suffix != ".json"):
+        raise InputError(f"{path} is a trace, whose events are exported as JSON: -o FILE.json")
+    trace = read_trace(path)
+    _, recording, waits = recorded_in(trace)
+    if target is None:
+        omitted = write_chrome_trace(sys.stdout.buffer, trace, recording, waits)
+    else:
+        with refusing(target, "export"), replacing(target) as file:
+            omitted = write_chrome_trace(file, trace, recording, waits)
+    if omitted:
+        print(
+            f"kiviat: the {omitted:,} shortest calls are left out: viewers open at most {MOST_CALLS:,}",
+            file=sys.stderr,
+        )
     return 0
 
 

@@ -8,8 +8,10 @@ from kiviat.cli.options.request import ProfileRequest
 from kiviat.cli.options.user_command import started
 from kiviat.cli.subcommands import profile_simulated
 from kiviat.cli.text.profiled import say, tell
+from kiviat.cli.text.subject import subject_of_command
 from kiviat.launch.mpi.linkage import linked, toolchain_for
 from kiviat.launch.tools.profile import TOOL, ProfileOptions, profiled, profiling, recorder_of
+from kiviat.profile import add_subject
 from kiviat.record import InputError
 
 
@@ -39,6 +41,9 @@ def execute(request: ProfileRequest) -> int:
     state = Path(request.state) if request.state else None
     with substrate:
         ended = profiled(starting, library, output, state, asked)
+    if subject := subject_of_command(words, found.program):
+        for path in ended.profiles:
+            add_subject(path, subject)
     tell(ended)
     if request.counters and len(ended.profiles) > 1:
         say("--counters: several programs were profiled at once, none of whose phases could be told apart")

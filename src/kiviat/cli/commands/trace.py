@@ -9,9 +9,10 @@ from pathlib import Path
 from kiviat.cli.options.request import TraceRequest
 from kiviat.cli.options.user_command import started
 from kiviat.cli.text.hints import typeable
+from kiviat.cli.text.subject import subject_of_command
 from kiviat.cli.text.trace import in_one_line
 from kiviat.launch.mpi.linkage import linked, toolchain_for
-from kiviat.launch.tools.trace import TOOL, traced
+from kiviat.launch.tools.trace import TIMES_TOOL, TOOL, traced
 from kiviat.record import InputError
 from kiviat.trace import read_trace
 
@@ -24,19 +25,23 @@ def execute(request: TraceRequest) -> int:
     found = linked(words, sure=request.mpi is not None)
     toolchain = toolchain_for(found, request.mpi)
     substrate, starting = started(request.where, words, toolchain)
-    library = TOOL.library(toolchain, dry=request.dry_run)
-    output = Path(request.output or TOOL.default_name(found.program))
+    tool = TIMES_TOOL if request.times else TOOL
+    library = tool.library(toolchain, dry=request.dry_run)
+    output = Path(request.output or tool.default_name(found.program))
     if request.dry_run:
         folder = output.absolute().with_name(f"{output.name}.XXXXXXXX")
-        print(TOOL.preloading(starting(folder), library, folder).shell_line())
+        print(tool.preloading(starting(folder), library, folder).shell_line())
         return 0
     state = Path(request.state) if request.state else None
     with substrate:
-        ended = traced(starting, library, output, state)
+        ended = traced(starting, library, output, state, tool, subject_of_command(words, found.program))
     if ended.written:
         trace = read_trace(output)
         _say(f"{output}: {in_one_line(trace)}")
-        if why := trace.refusal():
+        if request.times:
+            page = typeable(f"`kiviat report {shlex.quote(str(output))}` shows who waits for whom over time")
+            _say(f"{page}, `kiviat export` writes it for Perfetto")
+        elif why := trace.refusal():
             _say(f"it cannot be replayed: {why}")
         else:
             _say(f"`kiviat run --on simulated:MACHINE --replay {shlex.quote(str(output))}` replays it")

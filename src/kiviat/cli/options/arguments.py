@@ -434,12 +434,20 @@ def _trace(command: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder for temporary files of the ranks, shared by all nodes (default: that of FILE)",
     )
+    command.add_argument(
+        "--times",
+        action="store_true",
+        help="record when calls begin and end, for a timeline, instead of computation, for replays",
+    )
     _started(command)
     command.add_argument("--dry-run", action="store_true", help="print the command only")
     _examples(
         command,
         "  kiviat trace -- mpirun -n 16 ./a                            record a program\n"
-        "  kiviat run --on simulated:altix-bx2 --replay a.trace        replay it on a modelled machine\n",
+        "  kiviat run --on simulated:altix-bx2 --replay a.trace        replay it on a modelled machine\n"
+        "  kiviat trace --times -o a.trace -- mpirun -n 16 ./a         record times instead\n"
+        "  kiviat report a.trace -o a.html                             timeline: who waits for whom\n"
+        "  kiviat export a.trace -o a.json                             the same for ui.perfetto.dev\n",
         "The program runs without recompiling, and keeps its output and exit code. There may be more\n"
         "ranks than cores: the trace records the processor time of each rank.",
     )
@@ -486,7 +494,11 @@ def _show(command: argparse.ArgumentParser) -> None:
 
 def _report(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "runs", nargs="*", default=["last"], metavar="RUN", help=f"runs: {_NAME}; or the file of a profile"
+        "runs",
+        nargs="*",
+        default=["last"],
+        metavar="RUN",
+        help=f"runs: {_NAME}; or the file of a profile or of a trace of times",
     )
     command.add_argument(
         "-o",
@@ -681,7 +693,13 @@ def _compare(command: argparse.ArgumentParser) -> None:
 
 
 def _export(command: argparse.ArgumentParser) -> None:
-    command.add_argument("run", nargs="?", default="last", metavar="RUN", help=f"run: {_NAME}")
+    command.add_argument(
+        "run",
+        nargs="?",
+        default="last",
+        metavar="RUN",
+        help=f"run: {_NAME}; or a trace of times, for Perfetto",
+    )
     command.add_argument(
         "-o",
         "--output",

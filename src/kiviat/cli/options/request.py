@@ -124,7 +124,7 @@ class ShowRequest(Request):
 
 @dataclass(frozen=True)
 class ReportRequest(Request):
-    """Options of `kiviat report`; `runs` may also be a profile."""
+    """Options of `kiviat report`; `runs` may also be a profile or a trace of times."""
 
     module = "commands.report"
     runs: tuple[str, ...]
@@ -180,7 +180,10 @@ class RunsRequest(Request):
 
 @dataclass(frozen=True)
 class ExportRequest(Request):
-    """Options of `kiviat export`; without `format` the suffix of `output` decides."""
+    """Options of `kiviat export`; `run` may also be a trace of times.
+
+    Without `format` the suffix of `output` decides.
+    """
 
     module = "commands.export"
     run: str
@@ -359,6 +362,7 @@ class TraceRequest(Request):
     output: str | None
     mpi: str | None
     state: str | None
+    times: bool
     dry_run: bool
     program: tuple[str, ...]
 

@@ -13,6 +13,7 @@ from kiviat.cli.options.simulated_program import refuse_options_of_programs
 from kiviat.cli.options.substrate import mpi_on, options_of, settled_shape
 from kiviat.cli.subcommands.run_program import built_program, factor_of, ranks_of, simulated_start
 from kiviat.cli.text.profiled import say, tell
+from kiviat.cli.text.subject import subject_of_case, subject_of_command
 from kiviat.launch.mpi.build import PROFILER, program_path
 from kiviat.launch.mpi.linkage import launcher_place
 from kiviat.launch.mpi.mpiexec import LauncherOptions
@@ -23,6 +24,7 @@ from kiviat.launch.substrates.simulated import Simulated
 from kiviat.launch.tools.profile import TOOL
 from kiviat.launch.tools.profile_simulated import SimulatedProgram, profiled_simulation, profiling_simulated
 from kiviat.plan.case import Case
+from kiviat.profile import add_subject
 from kiviat.record import InputError
 
 
@@ -47,7 +49,7 @@ def execute(request: ProfileRequest) -> int:
     request = replace(request, what=replace(request.what, ranks=ranks), where=where)
     toolchain = find_toolchain(mpi_on(where.on, request.mpi))
     of = _of_program if request.program else _of_benchmark
-    name, program, look = of(request, toolchain, options_of(where))
+    name, subject, program, look = of(request, toolchain, options_of(where))
     program.starting(Path())  # refuses impossible placements before anything is created
     library = TOOL.library(toolchain, dry=request.dry_run)
     output = Path(request.output or TOOL.default_name(name))
@@ -58,13 +60,15 @@ def execute(request: ProfileRequest) -> int:
     ended = profiled_simulation(
         program, library, output, Path(request.state) if request.state else None, look
     )
+    for path in ended.profiles if subject else ():
+        add_subject(path, subject)
     tell(ended)
     if not ended.profiles:
         say(f"no MPI call of {name} was seen: it never came to the end of MPI_Init")
     return ended.status or (1 if ended.unfinished or not ended.profiles else 0)
 
 
-_Subject = tuple[str, SimulatedProgram, Callable[[Path], None]]
+_Subject = tuple[str, str, SimulatedProgram, Callable[[Path], None]]
 
 
 def _simulated(where: Where) -> Simulated:
@@ -94,7 +98,8 @@ def _of_program(request: ProfileRequest, toolchain: Toolchain, options: Launcher
         return simulated_start(start, substrate, folder, compute).of([path, *request.program[1:]])
 
     program = SimulatedProgram(substrate.machine, starting, compute, request.mpi_traffic)
-    return path.name, program, lambda folder: None
+    subject = subject_of_command(request.program, request.program[0]) or ""
+    return path.name, subject, program, lambda folder: None
 
 
 def _of_benchmark(request: ProfileRequest, toolchain: Toolchain, options: LauncherOptions) -> _Subject:
@@ -114,7 +119,9 @@ def _of_benchmark(request: ProfileRequest, toolchain: Toolchain, options: Launch
             if event["event"] == "result" and event["outcome"] != "ok":
                 say(f"{case.id} {event['outcome']}: {event['reason']}")
 
-    return case.benchmark, SimulatedProgram(substrate.machine, starting, None, request.mpi_traffic), look
+    subject = subject_of_case(case.benchmark, case.bytes, case.axes, described(toolchain, bench.path))
+    program = SimulatedProgram(substrate.machine, starting, None, request.mpi_traffic)
+    return case.benchmark, subject, program, look
 
 
 def _case(request: ProfileRequest, toolchain: Toolchain, binary: Path, ranks: int) -> Case:

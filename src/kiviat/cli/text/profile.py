@@ -70,10 +70,8 @@ def _clock(profile: Profile, use: Use) -> str:
 
 
 def _print(profile: Profile, use: Use) -> None:
-    where = counted(profile.ranks, "rank")
-    if use.nodes is not None:
-        where += f" on {counted(use.nodes, 'node')}"
-    print(bold(f"{profile.program} on {where}"), dim(profile.library))
+    where = "" if use.nodes is None else f" on {counted(use.nodes, 'node')}"
+    print(bold(f"{profile.title}{where}"), dim(f"{profile.program}, {profile.library}"))
     if profile.simulated:
         print(profile.simulated.words)
         print(f"known errors of the model: {errors_of_profile(profile.simulated)}")

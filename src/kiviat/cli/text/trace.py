@@ -7,7 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from kiviat.analysis.profiles.wait_states import wait_use_of_trace
 from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_table
+from kiviat.cli.text.waits import print_waits
+from kiviat.profile.recorded import recorded_in
 from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value
 from kiviat.trace import Trace, read_trace
 
@@ -28,6 +31,15 @@ def in_one_line(trace: Trace) -> str:
     """Return the number of events and ranks and the size of the file."""
     size = trace.path.stat().st_size
     return f"{counted(trace.events, 'event')} of {counted(trace.ranks, 'rank')} in {format_bytes(size)}"
+
+
+def _print_times(trace: Trace) -> None:
+    """Print what a trace of times says: who waited for whom."""
+    recorded, _, _ = recorded_in(trace)
+    took = UNAVAILABLE if trace.elapsed_s is None else format_value(trace.elapsed_s, "s")
+    print(f"\nrecorded times: {in_one_line(trace)}; {took} of real time\n")
+    print_waits(wait_use_of_trace(recorded))
+    print("\n`kiviat report` draws the timeline, `kiviat export` writes it for Perfetto")
 
 
 def _operations(trace: Trace) -> list[dict[str, Any]]:
@@ -59,8 +71,10 @@ def _facts(trace: Trace) -> dict[str, Any]:
 
 
 def _print(trace: Trace) -> None:
-    where = f"{counted(trace.ranks, 'rank')} on {counted(trace.nodes, 'node')}"
-    print(bold(f"{trace.program} on {where}"), dim(trace.library))
+    print(bold(f"{trace.title} on {counted(trace.nodes, 'node')}"), dim(f"{trace.program}, {trace.library}"))
+    if trace.timed:
+        _print_times(trace)
+        return
     took = UNAVAILABLE if trace.elapsed_s is None else format_value(trace.elapsed_s, "s")
     computed = trace.computed_s
     print(

@@ -17,6 +17,7 @@ from kiviat.launch.tools.user_command import LaunchFactory
 from kiviat.profile import Waits, add_crossing, add_phases, add_waits, write_merged
 from kiviat.profile.crossing import LAYERS, crossed, monitoring
 from kiviat.profile.phases import phases_in
+from kiviat.profile.timeline import Timeline
 from kiviat.profile.wait_states import waits_in
 from kiviat.record import InputError, replacing
 from kiviat.trace.layout import START
@@ -108,18 +109,18 @@ def collected(folder: Path, output: Path, status: int, asked: ProfileOptions = _
     if len(written) == 1 and (pairs := crossed(folder)):
         add_crossing(output, pairs)
     for path in written if asked.recorder else ():
-        add_waits(path, _waits(folder, alone=len(written) == 1))
+        add_waits(path, *_waits(folder, alone=len(written) == 1))
     if len(written) == 1 and asked.counters:
         add_phases(output, phases_in(folder))
     shutil.rmtree(folder, ignore_errors=True)
     return Profiled(status, tuple(written), left and not worlds)
 
 
-def _waits(folder: Path, alone: bool) -> Waits:
+def _waits(folder: Path, alone: bool) -> tuple[Waits, Timeline | None]:
     """A failure here does not discard the rest of the profile."""
     if not alone:
-        return Waits.none("several programs were profiled at once")
+        return Waits.none("several programs were profiled at once"), None
     try:
         return waits_in(folder)
     except InputError as error:
-        return Waits.none(str(error))
+        return Waits.none(str(error)), None

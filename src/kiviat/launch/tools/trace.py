@@ -15,6 +15,8 @@ from kiviat.trace import pack
 from kiviat.trace.layout import START
 
 TOOL = Tool(RECORDER, "KIVIAT_TRACE", "trace", START)
+# The same library, which records times of calls instead of computation.
+TIMES_TOOL = Tool(RECORDER, "KIVIAT_WAITS", "trace", START)
 
 
 @dataclass(frozen=True)
@@ -25,17 +27,28 @@ class Traced:
     written: bool
 
 
-def traced(starting: LaunchFactory, library: Path, output: Path, state: Path | None = None) -> Traced:
-    """Run the command and write its trace; the command's output and exit code are not changed.
+def traced(
+    starting: LaunchFactory,
+    library: Path,
+    output: Path,
+    state: Path | None = None,
+    tool: Tool = TOOL,
+    subject: str | None = None,
+) -> Traced:
+    """Run the command with TOOL or TIMES_TOOL and write its trace.
+
+    The command's output and exit code are not changed. `subject`: what is recorded, for titles.
 
     `state`: folder for the files of running ranks, which all nodes must see; by default next to `output`.
     """
-    folder, status = TOOL.run(
-        lambda folder: TOOL.preloading(starting(folder), library, folder), output, state
+    folder, status = tool.run(
+        lambda folder: tool.preloading(starting(folder), library, folder), output, state
     )
     with finishing(output):
         try:
-            written = any(folder.glob("rank-*.stream")) and pack(folder, output, core_rate())
+            written = any(folder.glob("rank-*.stream")) and pack(
+                folder, output, core_rate() if tool is TOOL else None, subject
+            )
         except OSError as error:
             raise InputError(
                 f"cannot write {output}: {error.strerror}; what ranks recorded is left in {folder}"

@@ -26,6 +26,8 @@ from kiviat.report.html.figure import Figure, HeatMap
 ASSETS = Path(__file__).parent / "assets"
 # Scripts that draw charts.
 FIGURE_SCRIPTS = ("maps.js", "report.js")
+# Of a page without any.
+STILL_SCRIPTS = ("still.js",)
 
 
 def page(
@@ -38,7 +40,10 @@ def page(
     **context: Any,
 ) -> str:
     """Return the page; `template` extends shell.html.j2, scripts read `data`."""
-    before, after = _asset("theme.js"), [_plotly(), *map(_asset, scripts)]
+    before, after = (
+        _asset("theme.js"),
+        [*([_plotly()] if "report.js" in scripts else []), *map(_asset, ("tables.js", *scripts))],
+    )
     environment = _environment()
     environment.filters.update(filters or {})
     return environment.get_template(template).render(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,12 @@ from kiviat.analysis.profiles.mpi_time import MOST_PAIRS, CallUse, Use, pattern_
 from kiviat.analysis.profiles.phases import PhasesUse, counted_table, phases_use_of
 from kiviat.analysis.profiles.wait_states import WaitUse, causes_in_words, wait_use_of
 from kiviat.profile import DISTANCES, Profile
+from kiviat.profile.timeline import Timeline
 from kiviat.profile.waits import KINDS
 from kiviat.record.units import counted, format_bytes, format_part, format_range, format_value
 from kiviat.report.html.figure import Cells, Figure, HeatMap, Line, Panel, RunLabel
 from kiviat.report.html.shell import figure_data, page
+from kiviat.report.profile.timeline import longest_lines, timeline_svg, timeline_words
 
 _WITHIN = {
     "itself": "self",
@@ -72,7 +75,8 @@ def render_profile(profile: Profile) -> str:
     waits, counted_phases = wait_use_of(profile), phases_use_of(profile)
     figures: list[Figure | HeatMap] = [_shares(profile), *_waiting(profile), *_maps(profile, pattern)]
     clock = "simulated" if profile.simulated else "wall"
-    label = RunLabel("profile", profile.program, clock, ("categorical", 0))
+    palette = "simulated" if profile.simulated else "categorical"
+    label = RunLabel("profile", profile.program, clock, (palette, 0))
     return page(
         "profile.html.j2",
         {
@@ -80,11 +84,12 @@ def render_profile(profile: Profile) -> str:
             "table": {"cases": [], "metrics": [], "metric": [], "run": [], "clock": []},
             "figures": {figure.id: figure_data(figure) for figure in figures},
         },
-        title=f"{profile.program} on {counted(profile.ranks, 'rank')}",
+        title=profile.title,
         labels=[label],
         simulated="all" if profile.simulated else "",
         contents=[
             ("calls", "Calls"),
+            *([("timeline", "Timeline")] if profile.timeline else []),
             *([("waits", "Wait states")] if waits else []),
             ("far", "Distance"),
             *([("phases", "Phases")] if use.phases else []),
@@ -97,10 +102,6 @@ def render_profile(profile: Profile) -> str:
         calls=[_line(call) for call in use.calls],
         files=[_line(call) for call in use.files],
         files_words=_files(use),
-        waits=waits,
-        wait_lines=_wait_lines(waits) if waits else [],
-        wait_pairs=_wait_pairs(waits) if waits else [],
-        waiting=_waiting_words(waits) if waits else [],
         parts=_parts(use),
         crossing=_crossing(use, profile.simulated is not None),
         phases=use.phases,
@@ -109,7 +110,22 @@ def render_profile(profile: Profile) -> str:
         figures=figures,
         pattern=pattern,
         remarks=use.remarks,
+        **wait_sections(waits, profile.timeline),
     )
+
+
+def wait_sections(waits: WaitUse | None, timeline: Timeline | None) -> dict[str, Any]:
+    """Return what waits.html.j2 shows: the timeline, and tables of wait states."""
+    return {
+        "waits": waits,
+        "wait_lines": _wait_lines(waits) if waits else [],
+        "wait_pairs": _wait_pairs(waits) if waits else [],
+        "waiting": _waiting_words(waits) if waits else [],
+        "timeline": timeline,
+        "drawing": timeline_svg(timeline) if timeline else "",
+        "timeline_words": timeline_words(timeline) if timeline else "",
+        "longest": longest_lines(timeline) if timeline else [],
+    }
 
 
 def _facts(profile: Profile, use: Use) -> list[tuple[str, str]]:
@@ -310,7 +326,8 @@ def _shares(profile: Profile) -> Figure:
         for rank in range(0, profile.ranks, stride)
         if np.isfinite(profile.share[rank])
     ]
-    line = Line(profile.program, "markers", ("categorical", 0, 8), 0, tuple(points))
+    palette = ("simulated", 0, 6) if profile.simulated else ("categorical", 0, 8)
+    line = Line(profile.program, "markers", palette, 0, tuple(points))
     return Figure(
         id="share",
         section="calls",
