@@ -149,6 +149,10 @@ std::string Benchmark::describe() const {
                object.field("title", one.title).field("metric", one.metric).field("bytes", one.bytes);
                return object.field("place", one.place).text();
              }));
+  std::vector<std::string> proofs;
+  for (const Quantity& metric : metrics)
+    if (metric.proof) proofs.push_back(metric.name);
+  report.raw("proofs", json::array(proofs, text));
   report.field("per_rank", traits.per_rank);
   if (const auto& problem = traits.problem) {
     json::Object object;

@@ -39,9 +39,11 @@ constexpr RankRule squares() { return {.numbers = RankRule::Of::squares}; }
 // of many measurements, and reports its own metrics (b_eff, patterns, overhead).
 enum class Sampling { batched, per_call, round_trips, overlapped, study };
 
-// A metric that a study reports. `better` is "lower" or "higher".
+// A metric that a study reports. `better` is "lower" or "higher". A `proof` is a rounding error that the check bounds:
+// it shows that the result is right, and nothing of the machine.
 struct Quantity {
   std::string name, unit, better, help = {};
+  bool proof = false;
 };
 
 // A headline figure at the top of a report: `metric` at message size `bytes`, or its best value over all cases.

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "benchmark/registry.hpp"
 #include "driver/format.hpp"
 #include "driver/runner.hpp"
+#include "measure/activity.hpp"
 #include "results/recorder.hpp"
 #include "support/failure.hpp"
 #include "support/json.hpp"
@@ -246,6 +248,8 @@ int run(const Options& options) {
   if (!proceed) throw UsageError(trouble);
 
   int failed = 0;
+  std::optional<ActivityMeter> activity;  // where kiviat reads the results
+  if (driven) activity.emplace(session);
   const auto record = [&](const std::string& json) {
     if (recorder && !recorder->line(json)) proceed = 0;
   };
@@ -264,9 +268,11 @@ int run(const Options& options) {
     session.group.broadcast(&proceed, sizeof proceed);
     if (!proceed) return 1;
     const Outcome outcome = run_case(spec, session);
+    const std::string beside = activity ? activity->next() : "null";
     if (root) {
       const bool oversubscribed = session.oversubscribed || outcome.result.oversubscribed;
-      record(result_event(spec, outcome.benchmark, outcome.ranks, outcome.sized, oversubscribed, outcome.result));
+      record(
+          result_event(spec, outcome.benchmark, outcome.ranks, outcome.sized, oversubscribed, outcome.result, beside));
       if (format) format->result(spec, outcome, oversubscribed);
       if (outcome.result.outcome == "failed") failed = 1;
     }

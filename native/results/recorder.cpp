@@ -36,7 +36,7 @@ bool Recorder::line(const std::string& json) {
 }
 
 std::string result_event(const Case& spec, const std::string& benchmark, int ranks, bool sized, bool oversubscribed,
-                         const Result& result) {
+                         const Result& result, const std::string& activity) {
   json::Object axes;
   for (const auto& [key, value] : spec.words)
     if (!is_control(key)) {
@@ -63,6 +63,7 @@ std::string result_event(const Case& spec, const std::string& benchmark, int ran
       .field("clock_cost_s", result.clock_cost_s)
       .field("elapsed_s", result.elapsed_s)
       .field("oversubscribed", oversubscribed)
+      .raw("activity", activity)
       .raw("metrics", result.metrics_json(true))
       .raw("tables", result.tables_json())
       .raw("notes", result.notes_json())

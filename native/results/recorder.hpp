@@ -26,8 +26,8 @@ class Recorder {
   bool failed_ = false;
 };
 
-// The result of a case as a JSON event. `sized`: the benchmark has a message size.
+// The result of a case as a JSON event. `sized`: the benchmark has a message size; `activity` is JSON (Activity::json).
 std::string result_event(const Case& spec, const std::string& benchmark, int ranks, bool sized, bool oversubscribed,
-                         const Result& result);
+                         const Result& result, const std::string& activity = "null");
 
 }  // namespace kiviat

@@ -65,7 +65,8 @@ class KiviatBase(rfm.RunOnlyRegressionTest):
         found = self._read("verdict.json")
         if not found:
             return sn.assert_true(False, f"{self.baseline} cannot be compared with; errors.txt says why")
-        self.skip_if(found["verdict"] == "no verdict", "too few launches for a verdict: verdict.json")
+        notes = sorted({case["note"] for case in found["cases"]})
+        self.skip_if(found["verdict"] == "no verdict", f"no verdict: {'; '.join(notes)}")
         worse = [
             f"{case['case']} has {case['ratio']:.3f} times the baseline's {case['metric']}"
             for case in found["cases"]

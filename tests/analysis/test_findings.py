@@ -215,3 +215,21 @@ def test_what_took_no_time_is_no_ratio() -> None:
     nothing = curve([(size, 0.0) for size in (1, 1024, 65536)])
     assert {finding.kind for finding in findings(nothing, [run()])} <= {"too-few-launches"}
     assert fit_loggp(nothing) is None
+
+
+def test_what_was_disturbed_comes_first() -> None:
+    """At load 30 NPB IS fell from 318 to 1.6 Mop/s, and nothing was said."""
+    activity = {
+        **dict.fromkeys(("load", "steal", "wait", "involuntary_switches", "throttled", "heat_throttles")),
+        **dict.fromkeys(("frequency_min_hz", "frequency_max_hz")),
+        "processors": 2.0,
+        "others": 1.9,
+        "disturbed": 7,
+    }
+    disturbed = curve(LINE, disturbed="other programs used 1.90 of 2 processors")
+    failed = {**TRANSPORT, "fallback_to_tcp": True}
+    told = findings(disturbed, [run(activity=activity, transport=failed)])
+    assert told[0].kind == "disturbed"
+    assert told[0].headline == "The machine was not idle: 23 of 23 cases were disturbed"
+    assert "Other programs used up to 1.90 of 2 processors, in 5 of 5 launches." in told[0].detail
+    assert not found(PINGPONG, "disturbed", activity={**activity, "disturbed": 0})

@@ -347,7 +347,7 @@ def test_oversubscribed_points_are_shown_and_not_fitted() -> None:
     ]
     assert "16 and 32 ranks oversubscribed" in doubts(found, [scaling_run()], [])[0]
     everything = [replace(row, oversubscribed=True) for row in rows]
-    assert curve(everything).choice.words == "cannot tell: all points are oversubscribed"
+    assert curve(everything).choice.words == "cannot tell: all points are oversubscribed or disturbed"
 
 
 # ---- Beyond what was measured
@@ -635,3 +635,53 @@ def test_clocks_that_change_are_told() -> None:
 def test_what_makes_a_run_another_one_is_told() -> None:
     fallen = {"near": "x", "far": "tcp", "fallback_to_tcp": True, "evidence": "log"}
     assert any("fell back to TCP" in doubt for doubt in doubted(scaling_run(launch={"transport": fallen})))
+
+
+def _watched(**activity: Any) -> Run:
+    """A run whose launches say how busy the machine was."""
+    base = scaling_run_json()
+    known = {
+        **dict.fromkeys(("load", "processors", "steal", "wait", "involuntary_switches", "throttled")),
+        **dict.fromkeys(("heat_throttles", "frequency_min_hz", "frequency_max_hz")),
+        "others": 0.01,
+        "disturbed": 0,
+        **activity,
+    }
+    return Run.from_json({**base, "launches": [{**one, "activity": known} for one in base["launches"]]})
+
+
+@pytest.mark.parametrize(
+    ("run", "disturbed", "said"),
+    [
+        (_watched(), (), "superlinear on 4 and 8 ranks, and nothing disturbed these launches"),
+        (
+            scaling_run(),
+            (),
+            "is not called superlinear: whether the machine was idle on 1, 4 and 8 ranks is not known",
+        ),
+        (_watched(others=None), (), "is not called superlinear"),
+        (_watched(), (1,), "is no superlinear speedup: 1 rank disturbed"),
+        (_watched(), (4, 8), None),
+    ],
+)
+def test_superlinear_speedup_needs_an_idle_machine(
+    run: Run, disturbed: tuple[int, ...], said: str | None
+) -> None:
+    """At load 30 LU had 306 % efficiency, and nothing was said."""
+    rows = [
+        replace(
+            row,
+            p50=row.p50 / (3 if row.ranks in (4, 8) and row.metric == "time" else 1)
+            if row.p50 and row.metric == "time"
+            else row.p50 and row.p50 * (3 if row.ranks in (4, 8) else 1),
+            disturbed="other programs used 1.00 of 2 processors" if row.ranks in disturbed else None,
+        )
+        for row in scaling_rows("run-a", amdahl(0.01))
+    ]
+    (found,) = only([source(run, rows)]).curves
+    told = doubts(found, [run], [])
+    linear = [one for one in told if "superlinear" in one]
+    assert [said in one for one in linear] == [True] if said else not linear
+    assert told[0].startswith("4 and 8 ranks disturbed" if disturbed == (4, 8) else "")
+    points = {point.ranks: point.fair for point in found.points}
+    assert all(points[ranks] is (ranks not in disturbed) for ranks in points)

@@ -10,7 +10,8 @@ import pytest
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.published.nearest import Odd, distance, odd
 from kiviat.analysis.published.standing import AXES, Value, judged, references, standing
-from kiviat.report.run.front import placed
+from kiviat.report.facts.runs import labels
+from kiviat.report.run.front import front, placed
 from tests.report.hpcc import hpcc_rows, hpcc_run
 from tests.report.synthetic import make_rows, make_run, with_launches
 
@@ -43,6 +44,19 @@ def test_near_and_far_are_told_apart_by_nodes() -> None:
 
 def test_oversubscribed_results_stand_nowhere() -> None:
     assert standing(make_run(), summarise(make_rows(oversubscribed=True))) == {}
+
+
+def test_disturbed_results_are_shown_and_not_judged() -> None:
+    run, label = make_run(), labels([make_run()])
+    for why in (None, "other programs used 1.00 of 2 processors"):
+        summaries = summarise([*make_rows(disturbed=why), *hpcc_rows("run-a", ranks=2)])
+        shown = front([run], {"run-a": summaries}, label)
+        assert shown is not None
+        lines = {line.title: line for line in shown.lines}
+        latency, memory = lines["Latency, near"], lines["Memory, per core"]
+        assert latency.values[0].endswith(", disturbed") is (why is not None)
+        assert (latency.verdict is None) is (why is not None)
+        assert memory.verdict is not None and "disturbed" not in memory.values[0]
 
 
 def test_kernels_are_per_core() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -175,7 +176,10 @@ def test_one_and_two_ranks_of_this_machine(
     assert done.returncode == 0, done.stderr
     assert "cg, class S: strong scaling of rate" in done.stdout
     assert "ep, class S: strong scaling of rate" in done.stdout
-    assert done.stdout.count("law: cannot tell: 2 numbers of ranks, and a law needs 3 at least") == 2
+    # No law is fitted to what other tests disturb, and without that two points are too few.
+    lacking = r"(?:2 numbers|1 number) of ranks, and a law needs 3 at least"
+    disturbed = r"all points are oversubscribed or disturbed"
+    assert len(re.findall(f"law: cannot tell: (?:{lacking}|{disturbed})", done.stdout)) == 2
     found = json.loads(kiviat("scaling", "last", "--format", "json").stdout)
     for study in found["studies"]:
         (curve,) = study["curves"]

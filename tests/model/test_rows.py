@@ -13,7 +13,7 @@ import pytest
 from kiviat.analysis.published.cases import quantities
 from kiviat.analysis.published.question import Case, Question, Row, Subject, Value, all_rows
 from kiviat.analysis.published.results import key, lookup_in
-from kiviat.analysis.published.verdict import Verdict, conflicts, is_exact, judge, questions
+from kiviat.analysis.published.verdict import DISTURBED, Verdict, conflicts, is_exact, judge, questions
 from kiviat.machine.modelled.machine import Machine, find_machine, load_machine, machines
 from kiviat.model.null import null_error
 from kiviat.model.page import Earlier, ModelResult, ModelVerdict, columns, page
@@ -246,6 +246,8 @@ def test_other_machines_are_looked_up_by_their_name() -> None:
     times = {"Dell": 70e-6, "Altix": 10e-6}
     verdict = judge(one, lambda quantity: Value(times.get(quantity.machine)))
     assert (verdict.answer, verdict.holds) == (pytest.approx(7), True)
+    beside_others = judge(one, lambda quantity: Value(times[quantity.machine], disturbed=True))
+    assert (beside_others.verdict, beside_others.words) == ("cannot tell", DISTURBED)
     del times["Altix"]
     assert judge(one, lambda quantity: Value(times.get(quantity.machine), "no run")).words == "no run"
 

@@ -125,9 +125,9 @@ def check_trace_events(events: list[dict[str, Any]]) -> None:
     for first, last in flows.values():  # an arrow lies within a slice at both of its ends
         assert (first["ph"], last["ph"], last["bp"]) == ("s", "f", "e")
         assert (first["name"], first["cat"]) == (last["name"], last["cat"]) and first["ts"] <= last["ts"]
-        for end in (first, last):
-            spans = open_spans[end["pid"], end["tid"]]
-            assert any(begin <= end["ts"] < until for begin, until in spans), end
+        for tip in (first, last):
+            spans = open_spans[tip["pid"], tip["tid"]]
+            assert any(begin <= tip["ts"] < until for begin, until in spans), tip
 
 
 def test_trace_events_keep_the_rules_of_the_format(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
     draw_all(page)
     photograph(page, f"profile-{width}-{theme}")
     assert page.evaluate("document.documentElement.scrollWidth") == width
-    expect(page.locator("h1")).to_have_text("halo <b> on 16 ranks")
+    expect(page.locator("h1")).to_have_text("halo <b>, 16 ranks")
     expect(page.locator(".number .value").first).to_have_text("23.5 %")
     expect(page.locator("#calls tbody th").first).to_have_text("MPI_Waitall")
     expect(page.locator("#who li").first).to_contain_text("nearest neighbours in a 4 × 4 torus")

@@ -10,8 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kiviat.analysis.aggregate.summary import summarise
-from kiviat.record import schema
+from kiviat.analysis.aggregate.summary import studies, summarise
+from kiviat.record import Row, schema
 from kiviat.record.run import Run
 from kiviat.record.traits import earlier_traits
 from kiviat.report.facts.runs import labels
@@ -262,3 +262,48 @@ def test_a_hundred_thousand_records_stay_small() -> None:
     )
     assert len(data(page)["table"]["cases"]) == 10_000
     assert '<section id="collective">' in page
+
+
+def _sections_of(rows: list[Row]) -> dict[str, list[str]]:
+    table = summarise(rows)
+    traits = earlier_traits()
+    found: dict[str, list[str]] = {}
+    for figure in figures(table, labels([make_run()]), traits, without=studies(table, traits)):
+        found.setdefault(figure.section, []).append(figure.id)
+    return found
+
+
+def test_benchmarks_stand_where_they_say_and_not_where_their_metrics_hint() -> None:
+    """Collectives of simulations and of --pallas2 have no times of ranks, and lost their axis of ranks."""
+    rows = [
+        row("run-a", "time", "s", "lower", 1e-6 * ranks, benchmark="allreduce", bytes=size, ranks=ranks)
+        for ranks in (2, 4, 8)
+        for size in (8, 1024)
+    ]
+    rows = [replace(one, case=f"allreduce/ranks={one.ranks}/bytes={one.bytes}") for one in rows]
+    of_program = [
+        replace(row("run-a", metric, unit, "higher", 2.0 * ranks, benchmark="cg", bytes=None), ranks=ranks)
+        for metric, unit in (("rate", "op/s"), ("time", "s"), ("deviation", "1"))
+        for ranks in (1, 2, 4)
+    ]
+    of_program = [replace(one, case=f"cg/ranks={one.ranks}") for one in of_program]
+    found = _sections_of(rows + of_program)
+    assert list(found) == ["collective"]
+    assert [name.rsplit("-", 1)[1] for name in found["collective"]] == ["bytes", "ranks"]
+
+
+def test_what_was_disturbed_comes_before_all_other_findings() -> None:
+    page = render([make_run()], make_rows(disturbed="other programs used 1.90 of 2 processors"))
+    lists = re.findall(r'<ol class="(?:top|all)">(.*?)</ol>', page, re.S)
+    assert len(lists) == 2
+    for shown in lists:
+        headlines = re.findall(r"<h3[^>]*>(.*?)</h3>", shown, re.S)
+        assert "The machine was not idle" in headlines[0] and len(headlines) > 1
+    assert "The machine was not idle" not in render([make_run()], make_rows())
+
+
+def test_a_point_alone_is_a_number() -> None:
+    one = row("run-a", "time", "s", "lower", 1e-6, benchmark="barrier", bytes=None, case="barrier/ranks=2")
+    assert _sections_of([one]) == {}
+    page = render([make_run()], [one])
+    assert "barrier: time</h3>" in page and 'data-figure="fig-1' not in page

@@ -11,6 +11,7 @@ import pytest
 from kiviat.plan.benchmark import shipped_benchmarks
 from kiviat.record import OLDER_RECORD_SCHEMAS, UNSEALED_RECORD_SCHEMA, Record
 from kiviat.record.earlier_metrics import RENAMED
+from kiviat.record.schema import RENAMED_RECORD_SCHEMAS
 from kiviat.store import RunDirectory
 from kiviat.store.query import connect
 from kiviat.store.read import load
@@ -25,8 +26,9 @@ def earlier(run: RunDirectory, request: pytest.FixtureRequest, monkeypatch: pyte
     """A run of an earlier version with a record for each metric that has another name today."""
     monkeypatch.setattr("kiviat.store.checksum.RECORD_SCHEMA", request.param)
     run.set_launch(launch(0, 0))
-    for benchmark, old, _ in CASES:
-        run.append(record(run.id, f"{benchmark}/ranks=2/{old}", metrics=(metric(old), metric("residual"))))
+    for benchmark, old, now in CASES:
+        name = old if request.param in RENAMED_RECORD_SCHEMAS else now
+        run.append(record(run.id, f"{benchmark}/ranks=2/{old}", metrics=(metric(name), metric("residual"))))
     run.close()
     if request.param == UNSEALED_RECORD_SCHEMA:
         made_older(run)

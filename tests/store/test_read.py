@@ -131,11 +131,11 @@ def test_only_a_torn_first_line(run: RunDirectory) -> None:
         ("[1, 2]", "line 5: list instead of a record"),
         (
             '{"other": "tool"}',
-            "line 5: it has no schema, but 'kiviat.record/3' is expected; kiviat did not write it",
+            "line 5: it has no schema, but 'kiviat.record/4' is expected; kiviat did not write it",
         ),
         (
-            '{"schema": "kiviat.record/4"}',
-            "line 5: schema 'kiviat.record/4' cannot be read: .* reads 'kiviat.record/3'",
+            '{"schema": "kiviat.record/5"}',
+            "line 5: schema 'kiviat.record/5' cannot be read: .* reads 'kiviat.record/4'",
         ),
         (
             '{"schema": "kiviat.record/1"}',
@@ -191,10 +191,10 @@ def test_records_of_another_run_are_refused(finished: RunDirectory) -> None:
         ("{", "run.json is not JSON: .*; it is truncated or kiviat did not write it"),
         ("[]", "run.json holds list, not a run"),
         (
-            '{"schema": "kiviat.run/2"}',
-            "run.json: schema 'kiviat.run/2' cannot be read: .* reads 'kiviat.run/1'",
+            '{"schema": "kiviat.run/3"}',
+            "run.json: schema 'kiviat.run/3' cannot be read: .* reads 'kiviat.run/2'",
         ),
-        ('{"schema": "kiviat.run/1"}', "run.json: lacks 'id'"),
+        ('{"schema": "kiviat.run/2"}', "run.json: lacks 'id'"),
     ],
 )
 def test_a_bad_run_file_is_named(finished: RunDirectory, content: str, message: str) -> None:
@@ -244,3 +244,23 @@ def test_what_the_schema_does_not_allow_is_named(
     for read in (lambda: load(finished.path), lambda: connect([finished.path]).__enter__()):
         with pytest.raises(InputError, match=f"records.jsonl line 2: {says}"):
             read()
+
+
+def test_runs_of_before_activity_are_read_as_unknown(
+    finished: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`kiviat.run/1` with records of `kiviat.record/3`, as they were written."""
+    monkeypatch.setattr("kiviat.store.checksum.RECORD_SCHEMA", "kiviat.record/3")
+    records, run_file = finished.path / "records.jsonl", finished.path / "run.json"
+    later = {"activity", "disturbed"}
+    lines = [json.loads(line) for line in records.read_text().splitlines()]
+    records.write_bytes(b"".join(seal({k: v for k, v in line.items() if k not in later}) for line in lines))
+    run = json.loads(run_file.read_text())
+    for launch in run["launches"]:
+        launch.pop("activity", None)
+    run_file.write_text(json.dumps(run | {"schema": "kiviat.run/1"}))
+    read, rows, *_ = load(finished.path)
+    assert len(rows) == 4 and {row.disturbed for row in rows} == {None}
+    assert {launch.activity for launch in read.launches} == {None}
+    with connect([finished.path]) as connection:
+        assert connection.sql("SELECT DISTINCT disturbed FROM records").fetchall() == [(None,)]

@@ -170,7 +170,7 @@ BENCHMARK(fft,
           .sized = false,
           .buffers = false,
           .reports = {{"rate", "flop/s", "higher", "5 n log2 n over the time of a forward transform; scope global: of all ranks, else of a rank"},
-                      {"residual", "1", "lower", "largest deviation after transforming forth and back, over ln n eps: less than 16 passes"}},
+                      {"residual", "1", "lower", "largest deviation after transforming forth and back, over ln n eps: less than 16 passes", true}},
           .nominal_s = 5,
           .axes = {scope_axis(true), memory_axis(), {"n", "auto", "", "length of the transform; auto: as memory allows"}},
           .problem = ProblemSize{.counts = "n", .words = "n {}"});

@@ -137,7 +137,7 @@ BENCHMARK(ptrans,
                        "8 n^2 / time, of all ranks; slowest of five repetitions, as HPC Challenge 1.5 counts"},
                       {"rate_best", "B/s", "higher", "likewise, fastest of five repetitions"},
                       {"residual", "1", "lower", "greatest error over greatest element, n and epsilon; HPC Challenge allows 16, "
-                                                 "here no element may be wrong"}},
+                                                 "here no element may be wrong", true}},
           .nominal_s = 30,
           .axes = {memory_axis(),
                    {"n", "auto", "", "order of the matrices; auto: from memory"},

@@ -158,7 +158,7 @@ BENCHMARK(random_access,
           .buffers = false,
           .reports = {{"updates", "1/s", "higher", "global: of all ranks; single and star: per rank, mean over ranks"},
                       {"errors", "%", "lower", "words that are wrong after a replay; HPC Challenge allows 1 %, "
-                                               "here there must be none"}},
+                                               "here there must be none", true}},
           .nominal_s = 40,
           .axes = {scope_axis(true), memory_axis(), {"time_s", "20", "s", "no more updates than about this takes"}},
           .problem = ProblemSize{.counts = "words", .words = "table {} words"});

@@ -1,30 +1,18 @@
 #include "platform/node.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <bitset>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
+#include "platform/native/processors.hpp"
+
 namespace kiviat::host {
 namespace {
-
-constexpr int most_processors = 4096;
-constexpr std::size_t mask_words = most_processors / 64;
-using Mask = std::array<unsigned long, mask_words>;
-
-Mask processors_of_this_rank() {
-  Mask mask{};
-  sched_getaffinity(0, sizeof mask, reinterpret_cast<cpu_set_t*>(mask.data()));
-  return mask;
-}
-
-bool allowed(const Mask& mask, int processor) { return mask[processor / 64] >> (processor % 64) & 1; }
 
 // Formats a mask as "0-3,8".
 std::string ranges(const Mask& mask) {

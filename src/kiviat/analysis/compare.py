@@ -9,7 +9,8 @@ Mann–Whitney statistic (Hollander, Wolfe, Chicken: Nonparametric Statistical M
 It covers at least 95 % (96.8 % at 5 against 5 launches) if one run is the other times a constant, whatever
 the distribution; ties make it wider, never narrower. A verdict "better" or "worse" requires an interval that
 excludes 1 and a ratio beyond the practical threshold, because with enough launches any difference becomes
-significant. Three launches on a side cannot reach 95 %, hence `MIN_LAUNCHES`.
+significant. Three launches on a side cannot reach 95 %; a verdict needs as many as an interval,
+`MIN_LAUNCHES`.
 
 **All cases.** Some verdicts on single cases are wrong by chance: of 200 cases of two equal runs, 3 separate
 completely at 5 against 5 launches. Benjamini–Hochberg over the Mann–Whitney p-values controls this, but has
@@ -27,7 +28,7 @@ The price is low power against small changes. If many cases share a small change
 cases of a benchmark, and over all, show it; these groups belong to the same family of tests.
 
 Two limits: a drift of the machine between the runs looks like any other difference, so interleave the runs if
-that matters; and with 4 or 5 launches the interval of a noisy case is wide, which gives "unclear".
+that matters; and with five launches the interval of a noisy case is wide, which gives "unclear".
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.statistics.intervals import LEVEL, Floats
+from kiviat.analysis.statistics.intervals import LEVEL, MIN_LAUNCHES, Floats
 from kiviat.analysis.statistics.rank_tests import family_p, shifts
 from kiviat.record.errors import InputError
+from kiviat.record.units import counted
 
-MIN_LAUNCHES = 4
 THRESHOLD = 0.02
 
 # Lower limit of the scatter of launches, relative. Launches that agree better do so by chance or because of
@@ -219,6 +220,9 @@ def _unlike(a: Summary, b: Summary) -> str | None:
         return f"{a.metric} against {b.metric}"
     if a.oversubscribed or b.oversubscribed:
         return "oversubscribed"
+    if a.disturbed or b.disturbed:
+        of = [f"{one.disturbed} of {counted(one.launches, 'launch')}" for one in (a, b)]
+        return f"disturbed by other programs: in {of[0]} of A, {of[1]} of B"
     if a.sync != b.sync:
         return f"launches start differently: {a.sync} against {b.sync}"
     return None

@@ -74,9 +74,9 @@ def compare(
 ) -> ComparisonResult:
     """Return how run `b` compares with run `a`, case by case, with a verdict over all.
 
-    Each case is compared by its time, or by `metric`; relative changes up to `threshold` do not matter. At
-    least four launches of each run are needed for a verdict. Raise InputError if the runs have no case in
-    common, or times of different clocks.
+    Each case is compared by its time, or by `metric`; relative changes up to `threshold` do not matter. A
+    verdict needs at least five launches of each run, and no launch of the case disturbed by other programs.
+    Raise InputError if the runs have no case in common, or times of different clocks.
     """
     first, second = read_one(a), read_one(b)
     details = analysis.compare(_results(first), _results(second), metric=metric, threshold=threshold)

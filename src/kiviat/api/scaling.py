@@ -113,6 +113,7 @@ def _points(reading: Reading) -> Iterator[dict[str, Any]]:
                 "clock": curve.clock,
                 **{name: getattr(point, name) for name in of_point},
                 "oversubscribed": point.oversubscribed,
+                "disturbed": point.disturbed,
                 **_ratio("speedup", point),
                 **_ratio("efficiency", point),
                 **_ratio("serial", point),

@@ -3,6 +3,7 @@
 from kiviat.record.errors import InputError
 from kiviat.record.schema import (
     OLDER_RECORD_SCHEMAS,
+    OLDER_RUN_SCHEMAS,
     RECORD_SCHEMA,
     RUN_SCHEMA,
     UNSEALED_RECORD_SCHEMA,
@@ -15,6 +16,7 @@ from kiviat.record.writing import is_replaced, refusing, replacing, write_whole
 
 __all__ = [
     "OLDER_RECORD_SCHEMAS",
+    "OLDER_RUN_SCHEMAS",
     "RECORD_SCHEMA",
     "RUN_SCHEMA",
     "UNSEALED_RECORD_SCHEMA",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kiviat.record.schema import OLDER_RECORD_SCHEMAS
+from kiviat.record.schema import RENAMED_RECORD_SCHEMAS
 
 _OF_PHASES = {"slowest_phase": "bandwidth_min", "quickest_phase": "bandwidth_max"}
 
@@ -30,7 +30,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 
 def current_name(schema: str, benchmark: str, metric: str) -> str:
     """Return the current name of `metric` in a record of `schema`."""
-    return RENAMED.get(benchmark, {}).get(metric, metric) if schema in OLDER_RECORD_SCHEMAS else metric
+    return RENAMED.get(benchmark, {}).get(metric, metric) if schema in RENAMED_RECORD_SCHEMAS else metric
 
 
 def current_name_sql(metric: str) -> str:
@@ -40,6 +40,6 @@ def current_name_sql(metric: str) -> str:
         for benchmark, names in RENAMED.items()
         for earlier, now in names.items()
     )
-    older = ", ".join(f"'{name}'" for name in OLDER_RECORD_SCHEMAS)
+    older = ", ".join(f"'{name}'" for name in RENAMED_RECORD_SCHEMAS)
     renamed = f"CASE concat(benchmark, '/', {metric}) {cases} ELSE {metric} END"
     return f'CASE WHEN "schema" IN ({older}) THEN {renamed} ELSE {metric} END'

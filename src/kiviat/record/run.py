@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
+from kiviat.record.activity import LaunchActivity
 from kiviat.record.traits import Traits
 
 _T = TypeVar("_T")
@@ -86,17 +87,19 @@ class Launch:
     placement: Placement | None
     clock_cost_s: float | None
     oversubscribed: bool | None
+    activity: LaunchActivity | None = None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Launch:
         """Return a launch from its entry in run.json."""
-        placement = data["placement"]
+        placement, activity = data["placement"], data.get("activity")
         return _made(
             cls,
             data,
             transport=_made(Transport, data["transport"]),
             ranks=_each(Rank, data["ranks"]),
             placement=None if placement is None else _made(Placement, placement),
+            activity=None if activity is None else _made(LaunchActivity, activity),
         )
 
     def reaches(self, ranks: int) -> bool:

@@ -10,11 +10,14 @@ from typing import Any
 
 from kiviat.record.errors import InputError
 
-RECORD_SCHEMA = "kiviat.record/3"
+RECORD_SCHEMA = "kiviat.record/4"
 UNSEALED_RECORD_SCHEMA = "kiviat.record/1"  # without checksums
 # Some of their metrics have other names (earlier_metrics.py).
-OLDER_RECORD_SCHEMAS = (UNSEALED_RECORD_SCHEMA, "kiviat.record/2")
-RUN_SCHEMA = "kiviat.run/1"
+RENAMED_RECORD_SCHEMAS = (UNSEALED_RECORD_SCHEMA, "kiviat.record/2")
+# Without `activity` and `disturbed`, like those.
+OLDER_RECORD_SCHEMAS = (*RENAMED_RECORD_SCHEMAS, "kiviat.record/3")
+RUN_SCHEMA = "kiviat.run/2"
+OLDER_RUN_SCHEMAS = ("kiviat.run/1",)  # without the activity of launches
 
 
 def data_path(name: str) -> Path:

@@ -15,6 +15,8 @@ from typing import Any
 
 from kiviat.record.types import Scalar
 
+# Sections of reports with figures of messages over sizes and ranks.
+MESSAGE_SECTIONS = ("pt2pt", "onesided", "collective", "overlap")
 _EARLIER = Path(__file__).with_name("earlier_traits.json")
 
 
@@ -51,6 +53,7 @@ class Traits:
     `section`: section of the report; `place`: order within it; `tabled`: its quantities are listed in a table
     there. `scales`: metric used for speedup; `per_rank`: rates are per rank. `phases` maps names to
     "computation" or "communication". `defaults`: default values of its axes.
+    `proofs`: metrics that are rounding errors, which the check bounds.
     """
 
     section: str = ""
@@ -62,6 +65,7 @@ class Traits:
     phases: Mapping[str, str] = field(default_factory=dict)
     headlines: tuple[Headline, ...] = ()
     defaults: Mapping[str, Scalar] = field(default_factory=dict)
+    proofs: frozenset[str] = frozenset()
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Traits:
@@ -77,7 +81,13 @@ class Traits:
             phases={phase["name"]: phase["role"] for phase in data.get("phases", ())},
             headlines=tuple(Headline(**headline) for headline in data.get("headlines", ())),
             defaults=dict(data.get("defaults", {})),
+            proofs=frozenset(data.get("proofs", ())),
         )
+
+    @property
+    def of_messages(self) -> bool:
+        """True of timed messages and collectives, False of studies, which report quantities of their own."""
+        return self.section in MESSAGE_SECTIONS
 
     @property
     def communicating(self) -> frozenset[str]:
@@ -90,6 +100,13 @@ class TraitsByName(dict[str, Traits]):
 
     def __missing__(self, name: str) -> Traits:
         return Traits()
+
+    def is_study(self, name: str, timed: bool) -> bool:
+        """True if a benchmark reports quantities of its own, of which none is the first at every size.
+
+        Of an undescribed one that is so if it is not `timed`: if it reports no time.
+        """
+        return not self[name].of_messages if name in self else not timed
 
 
 def traits_of(of_runs: Iterable[Mapping[str, Traits]]) -> TraitsByName:

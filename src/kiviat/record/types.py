@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from kiviat.record.activity import Activity
 from kiviat.record.earlier_metrics import current_name
 from kiviat.record.schema import OLDER_RECORD_SCHEMAS, RECORD_SCHEMA, refuse_other_version
 
@@ -134,6 +135,8 @@ class Record:
     tables: tuple[Table, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
     numbers: Mapping[str, float] = field(default_factory=dict)
+    activity: Activity | None = None
+    disturbed: str | None = None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
@@ -142,9 +145,12 @@ class Record:
         Raise InputError for records of unknown schemas.
         """
         refuse_other_version(data.get("schema"), RECORD_SCHEMA, OLDER_RECORD_SCHEMAS)
-        later = {"notes", "numbers"}  # records of earlier versions have none
+        # Records of earlier versions have none of these.
+        later: dict[str, Any] = {"notes": {}, "numbers": {}, "activity": None, "disturbed": None}
         values = {field.name: data[field.name] for field in fields(cls) if field.name not in later}
-        values |= {name: data.get(name, {}) for name in later}
+        values |= {name: data.get(name, other) for name, other in later.items()}
+        if values["activity"] is not None:
+            values["activity"] = Activity.from_json(values["activity"])
         values["metrics"] = tuple(
             Metric.from_json(
                 metric | {"name": current_name(data["schema"], data["benchmark"], metric["name"])}
@@ -162,6 +168,7 @@ class Record:
         data["numbers"] = dict(self.numbers)
         data["metrics"] = [metric.to_json() for metric in self.metrics]
         data["tables"] = [table.to_json() for table in self.tables]
+        data["activity"] = None if self.activity is None else self.activity.to_json()
         return data
 
     def metric(self, name: str) -> Metric | None:
@@ -210,6 +217,7 @@ class Row:
     ci_high: float | None
     notes: Mapping[str, str] = field(default_factory=dict)
     numbers: Mapping[str, float] = field(default_factory=dict)
+    disturbed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

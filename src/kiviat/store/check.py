@@ -85,6 +85,8 @@ def _breaks(part: Mapping[str, Any], of: str = "") -> str:
         words = one.get("enum", [one["const"]] if "const" in one else None)
         if key == "tables":
             continue
+        if "properties" in one:
+            conditions.append(_breaks(one, f"{name}."))
         if key in part["required"] and "null" not in kinds and None not in (words or ()):
             conditions.append(f"{name} IS NULL")
         if words is not None:

@@ -110,7 +110,7 @@ class RunDirectory:
                 if launch["outcome"] == "running":
                     launch |= {"outcome": "interrupted", "reason": "kiviat ended without a word"}
                     rmtree(path / "launches" / str(launch["index"]), ignore_errors=True)
-            document |= {"state": "running", "finished": None}
+            document |= {"schema": RUN_SCHEMA, "state": "running", "finished": None}
             replace_run(path, document)
             return cls(path, document, done, writer)
         except BaseException:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from kiviat.record import RUN_SCHEMA, InputError, refuse_other_version
+from kiviat.record import OLDER_RUN_SCHEMAS, RUN_SCHEMA, InputError, refuse_other_version
 from kiviat.record.files import IrregularFileError, read_text
 from kiviat.record.run import Run
 from kiviat.record.valid import first_wrong, parse_json
@@ -56,7 +56,7 @@ def _written_run_json(path: Path) -> dict[str, Any]:
     if not isinstance(run, dict):
         raise InputError(f"{file} holds {type(run).__name__}, not a run; kiviat did not write it")
     try:
-        refuse_other_version(run.get("schema"), RUN_SCHEMA)
+        refuse_other_version(run.get("schema"), RUN_SCHEMA, OLDER_RUN_SCHEMAS)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
     if wrong := first_wrong(run, "run"):

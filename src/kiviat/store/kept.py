@@ -26,6 +26,7 @@ from zlib import crc32
 import duckdb
 
 from kiviat import __version__
+from kiviat.record import RECORD_SCHEMA, RUN_SCHEMA
 from kiviat.record.cache import replace_cached
 from kiviat.record.files import read_text
 from kiviat.record.valid import parse_json
@@ -35,7 +36,7 @@ from kiviat.store.files import RECORDS_FILE, RUN_FILE
 from kiviat.store.index import folder_of, identity, is_settled
 from kiviat.store.read import read_json
 
-_FORMAT = f"kiviat.kept/1 of {__version__}"
+_FORMAT = f"kiviat.kept/1 of {__version__}, {RUN_SCHEMA}, {RECORD_SCHEMA}"
 LEFT_OUT = frozenset({"samples", "tables"})
 _MOST_SEGMENTS = 8
 # Fewer runs are read from their files each time.

@@ -93,7 +93,7 @@ def read_lines(*names: str) -> str:
     return f"read_ndjson_objects([{files}], maximum_object_size={LARGEST_LINE_BYTES})"
 
 
-# Fields of a Row from its record, then from its metric; notes and numbers come last.
+# Fields of a Row from its record, then from its metric; notes, numbers and disturbed come last.
 _NAMES = [field.name for field in fields(Row)]
 _OF_RECORD = _NAMES[: _NAMES.index("metric")]
 _OF_METRIC = _NAMES[_NAMES.index("metric") : _NAMES.index("notes")]
@@ -115,9 +115,9 @@ def _rows(readable: Path, records: Path) -> list[Row]:
     if suspect and (bad := first_bad_line(readable, records)):
         raise InputError(bad)
     place, rows, metrics = _OF_RECORD.index("axes"), [], iter(of_metrics)
-    for *identity, notes, numbers, count in of_records:
+    for *identity, notes, numbers, disturbed, count in of_records:
         identity[place] = _axes(identity[place])
-        said = _notes(notes), _numbers(numbers)
+        said = _notes(notes), _numbers(numbers), disturbed
         if not count:
             rows.append(Row(*[*identity, *_NO_METRIC, *said]))
         for values in islice(metrics, count):
@@ -161,7 +161,7 @@ def _small(*names: str) -> str:
 
 def _of_records() -> str:
     selected = ", ".join(f'"{name}"' for name in _OF_RECORD)
-    return f"SELECT {selected}, notes, numbers, coalesce(len(metrics), 0) FROM records"
+    return f"SELECT {selected}, notes, numbers, disturbed, coalesce(len(metrics), 0) FROM records"
 
 
 def _of_metrics() -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from kiviat.analysis.statistics.intervals import Floats, median_intervals
 from kiviat.record.earlier_numbers import earlier_numbers
 from kiviat.record.errors import InputError
+from kiviat.record.traits import TraitsByName
 from kiviat.record.types import Row, Scalar
 
 
@@ -22,7 +23,8 @@ class Summary:
     `median` is the median of the launch medians; `low` and `high` are its 95 % interval, None with too few
     launches. `within` is the relative half width of the interval within a launch (median over launches),
     `spread` the relative range of the launch medians. `notes` has the distinct notes of all launches,
-    `numbers` those of the first launch.
+    `numbers` those of the first launch. `disturbed` is the number of launches in which other programs or a
+    hypervisor disturbed the case; `checked`: the results of all launches were checked.
     """
 
     run: str
@@ -53,6 +55,8 @@ class Summary:
     launch_medians: tuple[float, ...]
     notes: Mapping[str, str]
     numbers: Mapping[str, float]
+    disturbed: int = 0
+    checked: bool = False
 
 
 Key = tuple[str, str, str]
@@ -83,17 +87,21 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
     return [summaries[key] for key in groups]
 
 
-def studies(summaries: Iterable[Summary]) -> frozenset[str]:
-    """Return the names of benchmarks that report metrics of their own instead of a time."""
-    measured = [summary for summary in summaries if summary.clock != "reported"]
-    timed = {summary.benchmark for summary in measured if summary.metric == "time"}
-    return frozenset(summary.benchmark for summary in measured) - timed
+def studies(summaries: Iterable[Summary], traits: TraitsByName) -> frozenset[str]:
+    """Return the names of benchmarks that report metrics of their own, as they describe themselves.
+
+    Benchmarks without description are studies if they report no time and were not ingested.
+    """
+    timed: dict[str, bool] = defaultdict(bool)
+    for summary in summaries:
+        timed[summary.benchmark] |= summary.metric == "time" or summary.clock == "reported"
+    return frozenset(name for name, has_time in timed.items() if traits.is_study(name, has_time))
 
 
 # The facts about launches that a summary needs, in the order of the columns in _equal_sized.
 _of_launch = attrgetter(
     *("p50", "mean", "min", "ci_low", "ci_high", "p90", "p99", "count"),
-    *("clock", "substrate", "sync", "mode", "oversubscribed", "stopped_by", "notes"),
+    *("clock", "substrate", "sync", "mode", "oversubscribed", "stopped_by", "notes", "disturbed"),
 )
 _ENDED_WELL = {"target", "fixed"}
 
@@ -113,7 +121,24 @@ def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
 
     summaries = {}
     for i, (((run, case, metric), rows), column) in enumerate(zip(cases.items(), columns, strict=True)):
-        _, means, least, _, _, _, _, count, clock, substrate, sync, mode, crowded, stopped_by, notes = column
+        (
+            _,
+            means,
+            least,
+            _,
+            _,
+            _,
+            _,
+            count,
+            clock,
+            substrate,
+            sync,
+            mode,
+            crowded,
+            stopped_by,
+            notes,
+            disturbed,
+        ) = column
         first = rows[0]
         _refuse_mixture(first, clock=clock, substrate=substrate)
         known = [mean for mean in means if mean is not None]
@@ -146,6 +171,8 @@ def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
             launch_medians=tuple(values[i].tolist()),
             notes=_notes(notes),
             numbers=first.numbers or earlier_numbers(first.benchmark, first.notes),
+            disturbed=len(disturbed) - disturbed.count(None),
+            checked=all(row.check == "passed" for row in rows),
         )
     return summaries
 

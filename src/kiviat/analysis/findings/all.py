@@ -60,4 +60,4 @@ def _has_ratios(summary: Summary) -> bool:
 
 def top(found: Iterable[Finding], count: int) -> list[Finding]:
     """Return the `count` most important findings."""
-    return sorted(found, key=lambda finding: -finding.importance)[:count]
+    return sorted(found, key=lambda finding: (finding.kind != "disturbed", -finding.importance))[:count]

@@ -8,12 +8,13 @@ from itertools import pairwise
 
 from kiviat.analysis.aggregate.calibration import calibrated
 from kiviat.analysis.aggregate.known_errors import in_words, kinds, known_errors
-from kiviat.analysis.aggregate.summary import Summary, studies
+from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.finding import Evidence, Finding, named
 from kiviat.analysis.statistics.intervals import MIN_LAUNCHES
+from kiviat.record.activity import too_busy
 from kiviat.record.run import Launch, Run
 from kiviat.record.types import Row
-from kiviat.record.units import format_value, three_digits
+from kiviat.record.units import counted, format_value, three_digits
 
 _SPREAD = 0.10
 _MODES_APART = 1.4
@@ -22,6 +23,7 @@ _MODES_APART = 1.4
 def findings(summaries: Sequence[Summary], run: Run, failed: Sequence[Row]) -> Iterator[Finding]:
     """Return all findings about the data quality of one run; `failed` are its rows that are not ok."""
     launches: Sequence[Launch] = run.launches
+    yield from _disturbed(summaries, run)
     yield from _simulated(summaries, run)
     yield from _failures(failed)
     yield from _launches(launches)
@@ -35,6 +37,45 @@ def findings(summaries: Sequence[Summary], run: Run, failed: Sequence[Row]) -> I
     yield from _two_modes(times)
     yield from _unstable(times)
     yield from _not_converged(times)
+
+
+def _disturbed(summaries: Sequence[Summary], run: Run) -> Iterator[Finding]:
+    """Report results that other programs or a hypervisor disturbed: before all other findings."""
+    cases = {summary.case for summary in summaries}
+    disturbed = [summary for summary in summaries if summary.disturbed]
+    spoilt = {summary.case for summary in disturbed}
+    if not spoilt:
+        return
+    yield Finding(
+        "disturbed",
+        1.0,
+        f"The machine was not idle: {len(spoilt)} of {counted(len(cases), 'case')} "
+        f"{'was' if len(spoilt) == 1 else 'were'} disturbed",
+        f"{_sentence(causes(run))} Disturbed results get no verdict. Measure again while nothing else runs: "
+        "`kiviat run` says before it starts whether the machine is busy.",
+        _evidence(disturbed),
+        "warning",
+    )
+
+
+def causes(run: Run) -> str:
+    """Return what used the processors during the run's disturbed launches, at worst, in words."""
+    worst = [one.activity for one in run.launches if one.activity and one.activity.disturbed]
+    words = []
+    if busy := [one for one in worst if too_busy(one.others, one.processors)]:
+        most = max(busy, key=lambda one: one.others or 0.0)
+        of = f" of {most.processors:.0f}" if most.processors else ""
+        words.append(f"other programs used up to {three_digits(most.others or 0.0)}{of} processors")
+    for value, what in (
+        (max((one.steal or 0.0 for one in worst), default=0.0), "the hypervisor took up to {} of the time"),
+        (max((one.wait or 0.0 for one in worst), default=0.0), "a rank waited for a processor for up to {}"),
+    ):
+        if value >= 0.01:
+            words.append(what.format(f"{100 * value:.0f} %"))
+    if any(one.throttled for one in worst):
+        words.append("the CPU limit of a control group stopped programs")
+    launches = f"in {len(worst)} of {counted(len(run.launches), 'launch')}"
+    return f"{', '.join(words) or 'other programs used the processors'}, {launches}"
 
 
 def _failures(failed: Sequence[Row]) -> Iterator[Finding]:
@@ -168,10 +209,10 @@ def _oversubscribed(summaries: Sequence[Summary]) -> Iterator[Finding]:
 
 def _first_of_studies(measured: Sequence[Summary]) -> list[Summary]:
     """Return the first metric of each case without a time."""
-    of_studies = studies(measured)
+    timed = {summary.case for summary in measured if summary.metric == "time"}
     first: dict[str, Summary] = {}
     for summary in measured:
-        if summary.benchmark in of_studies:
+        if summary.case not in timed:
             first.setdefault(summary.case, summary)
     return list(first.values())
 
@@ -184,7 +225,7 @@ def _too_few_launches(times: Sequence[Summary]) -> Iterator[Finding]:
             "too-few-launches",
             0.5,
             f"Fewer than {MIN_LAUNCHES} launches, so no interval, in {len(lacking)} of {len(times)} cases",
-            "Launches differ more than samples within one. Use at least five, or eight to compare runs.",
+            "Launches differ more than samples within one. Intervals and comparisons need at least five.",
             _evidence(lacking),
             "warning",
         )

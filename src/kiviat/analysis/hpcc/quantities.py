@@ -117,6 +117,7 @@ class Size:
     ratios: Mapping[str, Quantity] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     oversubscribed: bool = False
+    disturbed: bool = False
 
     def value(self, name: str) -> float | None:
         """Return the value of a quantity, in its own unit; None if it is missing."""
@@ -168,11 +169,13 @@ def measured_system(
     tables = {(grid.case, grid.name): grid for grid in grids if grid.name in ("power", "energy")}
     found: dict[int, dict[str, Quantity]] = {}
     crowded: set[int] = set()
+    disturbed: set[int] = set()
     for summary in summaries:
         if (key := _key(summary.benchmark, summary.metric, summary.axes)) is None or not summary.median > 0:
             continue
         at = found.setdefault(summary.ranks, {})
         crowded |= {summary.ranks} if summary.oversubscribed else set()
+        disturbed |= {summary.ranks} if summary.disturbed else set()
         before = at.get(key)
         # If a kernel was run with several settings, the best result counts, as with tuning by hand.
         if before is None or (summary.median < before.value) == QUANTITIES[key].lower:
@@ -197,6 +200,7 @@ def measured_system(
                 quantities=quantities,
                 missing={key: why for key, why in reasons.items() if key not in quantities},
                 oversubscribed=count in crowded,
+                disturbed=count in disturbed,
             )
         )
     return System(run.id, name, _ORIGINS[run.clock], tuple(sizes))

@@ -114,7 +114,7 @@ def _quicker(study: Study, curve: Curve, other: Curve) -> Answer:
         return CANNOT_TELL, reason, predicted
     pairs = _common(curve, other)
     if not pairs:
-        return CANNOT_TELL, "no common number of ranks without oversubscription", predicted
+        return CANNOT_TELL, "no common number of ranks without oversubscription and disturbance", predicted
     ratios = [work(study, one)[0] / work(study, two)[0] for one, two in pairs]
     words = f"{_span(ratios)} times as much per second, {_on(pairs)}"
     slower = [one.ranks for one, two in pairs if _most(study, curve, one) < _least(study, other, two)]
@@ -151,7 +151,7 @@ def _nearly(study: Study, curve: Curve, other: Curve) -> Answer:
 
 
 def _poor(study: Study, curve: Curve) -> Answer:
-    fair = [point for point in curve.points if not point.oversubscribed]
+    fair = [point for point in curve.points if point.fair]
     predicted = _predicted(curve)
     if not fair or fair[-1].ranks < LARGE:
         return CANNOT_TELL, f"no result on {LARGE} or more ranks", predicted
@@ -166,12 +166,8 @@ def _predicted(*curves: Curve) -> bool:
 
 
 def _common(curve: Curve, other: Curve) -> list[tuple[Point, Point]]:
-    theirs = {point.ranks: point for point in other.points if not point.oversubscribed}
-    return [
-        (point, theirs[point.ranks])
-        for point in curve.points
-        if point.ranks in theirs and not point.oversubscribed
-    ]
+    theirs = {point.ranks: point for point in other.points if point.fair}
+    return [(point, theirs[point.ranks]) for point in curve.points if point.ranks in theirs and point.fair]
 
 
 def _span(values: Sequence[float]) -> str:

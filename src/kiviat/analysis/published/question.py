@@ -73,12 +73,16 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Value:
-    """What results have of a quantity: its value in `unit`, or None and the reason."""
+    """What results have of a quantity: its value in `unit`, or None and the reason.
+
+    `disturbed`: other programs disturbed the measurement, so nothing is judged by it.
+    """
 
     value: float | None
     reason: str = ""
     predicted: bool = False
     unit: str = ""
+    disturbed: bool = False
 
 
 Lookup = Callable[[Quantity], Value]

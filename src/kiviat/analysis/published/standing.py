@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.aggregate.summary import Summary
@@ -59,10 +59,14 @@ AXES = (
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value of an axis, and the case, or the place in a publication, that it is from."""
+    """A value of an axis, and the case, or the place in a publication, that it is from.
+
+    `disturbed`: other programs disturbed the case, so the value is shown but not judged.
+    """
 
     value: float
     source: str
+    disturbed: bool = False
 
 
 Values = Mapping[str, Value]
@@ -106,7 +110,8 @@ def standing(run: Run, summaries: Sequence[Summary]) -> Values:
     for axis, quantity in (("ring", "ring_bandwidth"), ("memory", "triad"), ("compute", "dgemm")):
         if known := whole.quantities.get(quantity):
             found[axis] = Value(known.value, known.case)
-    return found
+    disturbed = {each.case for each in fair if each.disturbed}
+    return {axis: replace(value, disturbed=value.source in disturbed) for axis, value in found.items()}
 
 
 def _near(run: Run, summary: Summary) -> bool | None:

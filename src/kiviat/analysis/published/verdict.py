@@ -24,6 +24,7 @@ from kiviat.record.published import Claim, Fact
 TOLERANCE = 0.03
 
 AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
+DISTURBED = "other programs disturbed the measurement"
 
 _BOUNDS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -110,6 +111,8 @@ def judge(question: Question, look: Lookup) -> Verdict:
     if (lacking := next((value for of in found for _, value in of if value.value is None), None)) is not None:
         return Verdict(row, claim, words=lacking.reason or "the results have no such quantity")
     series = tuple(tuple(Point(one, value.value or 0.0, value.unit) for one, value in of) for of in found)
+    if any(value.disturbed for of in found for _, value in of):
+        return Verdict(row, claim, words=DISTURBED, predicted=predicted, series=series)
     return replace(judged(row, claim, question.answer(series), predicted), series=series)
 
 

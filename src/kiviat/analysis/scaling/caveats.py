@@ -1,4 +1,4 @@
-"""Caveats about a curve: shared cores, changing clock frequency, more ranks than cores."""
+"""Caveats about a curve: disturbance, superlinear speedup, shared cores, changing frequency."""
 
 from __future__ import annotations
 
@@ -17,19 +17,63 @@ from kiviat.record.units import three_digits
 _CLOCK_CHANGE = 0.05
 # Reported if the launches on one number of ranks spread by more than this.
 _SPREAD = 0.10
+# Reported if efficiency exceeds 1 by more than this and chance is unknown.
+_ABOVE = 0.02
 # Kinds of findings about whole runs that invalidate a curve.
 _OF_RUNS = ("tcp-fallback", "misplaced", "failed-launches", "uncalibrated", "embedded-mpi")
 
 
 def doubts(curve: Curve, runs: Sequence[Run], grids: Sequence[Grid]) -> list[str]:
     """Return caveats in words, the most serious first; `runs` are those of the curve."""
-    found = [*_crowded(curve)]
+    found = [*_disturbed(curve), *_crowded(curve), *_superlinear(curve, runs)]
     if curve.clock == "simulated":
         found.append("no spread: simulated, so that nothing bounds values and laws")
     if curve.clock == "wall":
         found += [*_shared(curve, runs), *_unsteady(curve), *_clock(curve, runs, grids)]
     found += [*_of_runs(runs), *_crossing(curve)]
     return list(dict.fromkeys(found))
+
+
+def _disturbed(curve: Curve) -> Iterator[str]:
+    disturbed = [point.ranks for point in curve.points if point.disturbed]
+    if disturbed:
+        yield (
+            f"{_ranks(disturbed)} disturbed by other programs: no law is fitted to that, and speedup over "
+            "or by it says nothing of the machine"
+        )
+
+
+def _superlinear(curve: Curve, runs: Sequence[Run]) -> Iterator[str]:
+    """Yield what efficiency above 100 % means: nothing, unless the machine is known to have been idle."""
+    above = [point for point in curve.points if point.fair and _is_above_linear(point)]
+    if not above:
+        return
+    ranks, first = _ranks([point.ranks for point in above]), curve.points[0]
+    if curve.clock == "simulated":
+        yield f"predicted to be superlinear on {ranks}"
+    elif not first.fair:
+        why = "disturbed" if first.disturbed else "oversubscribed"
+        yield f"efficiency above 100 % on {ranks} is no superlinear speedup: {_ranks([first.ranks])} {why}"
+    elif unseen := [point.ranks for point in (first, *above) if not _was_watched(point, runs)]:
+        yield (
+            f"efficiency above 100 % on {ranks} is not called superlinear: whether the machine was idle on "
+            f"{_ranks(unseen)} is not known"
+        )
+    else:
+        yield f"superlinear on {ranks}, and nothing disturbed these launches"
+
+
+def _is_above_linear(point: Point) -> bool:
+    """Return whether efficiency exceeds 100 % by more than chance, or than 2 % where chance is unknown."""
+    least = point.efficiency.low
+    return point.efficiency.value > 1 + _ABOVE if least is None else least > 1
+
+
+def _was_watched(point: Point, runs: Sequence[Run]) -> bool:
+    """Return whether all launches of a point report the use of processors by others."""
+    run = next(run for run in runs if run.id == point.run)
+    launches = [launch for launch in run.launches if launch.reaches(point.ranks)]
+    return bool(launches) and all(one.activity and one.activity.others is not None for one in launches)
 
 
 def _crowded(curve: Curve) -> Iterator[str]:

@@ -9,7 +9,7 @@ With C the work done per second, p0 the smallest number of ranks and k = P/p0:
   speedup is superlinear.
 
 The interval of a ratio follows from the two samples of launches (analysis.statistics.rank_tests), if both
-have at least four; with fewer launches it is the range of all ratios of launches. A simulation, or a single
+have at least five; with fewer launches it is the range of all ratios of launches. A simulation, or a single
 launch, has none.
 """
 
@@ -23,11 +23,10 @@ import numpy as np
 
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
-from kiviat.analysis.compare import MIN_LAUNCHES
 from kiviat.analysis.scaling.energy import Power, nodes_used, power_of, sockets_of
 from kiviat.analysis.scaling.laws import Choice, Fit, choose
 from kiviat.analysis.scaling.problem_size import Size
-from kiviat.analysis.statistics.intervals import Floats
+from kiviat.analysis.statistics.intervals import MIN_LAUNCHES, Floats
 from kiviat.analysis.statistics.rank_tests import shifts
 from kiviat.record.run import Run
 from kiviat.record.traits import Traits
@@ -66,6 +65,7 @@ class Point:
     launches: int
     samples: int
     oversubscribed: bool
+    disturbed: bool
     case: str
     run: str
     size: Size | None
@@ -75,6 +75,11 @@ class Point:
     serial: Ratio | None
     power: Power
     times: tuple[float, ...]  # T of each launch (see analysis.scaling.laws)
+
+    @property
+    def fair(self) -> bool:
+        """True if the ranks had the processors to themselves: laws are fitted to such points only."""
+        return not self.oversubscribed and not self.disturbed
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,7 @@ class Curve:
 
     def prediction(self, fit: Fit, ranks: int) -> Prediction:
         """Return the prediction with its distance from the measured range."""
-        at = [point.ranks for point in self.points if not point.oversubscribed]
+        at = [point.ranks for point in self.points if point.fair]
         beyond = ranks / at[-1] if ranks > at[-1] else at[0] / ranks if ranks < at[0] else None
         return Prediction(fit.name, ranks, *self.predicted(fit, ranks), beyond)
 
@@ -184,6 +189,7 @@ def curve_of(
                 launches=one.launches,
                 samples=one.samples,
                 oversubscribed=one.oversubscribed,
+                disturbed=one.disturbed > 0,
                 case=one.case,
                 run=one.run,
                 size=size,
@@ -195,7 +201,7 @@ def curve_of(
                 times=tuple(times.tolist()),
             )
         )
-    fair = {point.ranks: point.times for point in points if not point.oversubscribed}
+    fair = {point.ranks: point.times for point in points if point.fair}
     return Curve(
         label=label,
         runs=tuple(dict.fromkeys(point.run for point in points)),
@@ -208,7 +214,7 @@ def curve_of(
     )
 
 
-_NO_FAIR = Choice((), None, "cannot tell: all points are oversubscribed")
+_NO_FAIR = Choice((), None, "cannot tell: all points are oversubscribed or disturbed")
 
 
 def _of_all(summary: Summary, traits: Traits) -> float:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kiviat.analysis.statistics.intervals import MIN_LAUNCHES
 from kiviat.cli.options.external_programs import Foreign, foreign, with_plan_of_lammps
 from kiviat.cli.options.native_program import built, described
 from kiviat.cli.options.plan import asked_once, asked_plan, named_plan, refuse_other_options
@@ -36,11 +37,13 @@ from kiviat.launch.mpi.build import program_path
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.process.signals import Interrupted
 from kiviat.launch.programs.lammps import costed
+from kiviat.launch.run.activity import busy_now
 from kiviat.launch.run.outcome import RunResult
 from kiviat.launch.run.runner import dry_run, run_plan
 from kiviat.launch.schedulers.scheduler import Scheduler
 from kiviat.launch.substrates.scheduled import Scheduled
 from kiviat.launch.substrates.substrate import Substrate
+from kiviat.machine.host.activity import Usage
 from kiviat.plan import Estimate, Plan, estimate, load_arrangements
 from kiviat.record import InputError, Record
 from kiviat.record.types import Scalar
@@ -94,6 +97,7 @@ def run_once(request: RunRequest) -> tuple[int, Path | None]:
     Each step uses the result of the previous one: the substrate determines the MPI, its programs determine
     the benchmarks, and these determine the plan. Only then is anything built, started or written.
     """
+    before = Usage.now()
     request, resumed = _settled(request)
     substrate = substrate_of(request.where.on)  # refused, if at all, before anything is built
     programs = _programs(request, resumed)
@@ -104,7 +108,7 @@ def run_once(request: RunRequest) -> tuple[int, Path | None]:
     if request.dry_run:
         _print_dry_run(planned)
         return 0, None
-    return _launched(planned)
+    return _launched(planned, before)
 
 
 def _settled(request: RunRequest) -> tuple[RunRequest, Path | None]:
@@ -175,11 +179,12 @@ def _refuse_unplaceable(planned: _Planned) -> None:
         )
 
 
-def _launched(planned: _Planned) -> tuple[int, Path | None]:
+def _launched(planned: _Planned, before: Usage) -> tuple[int, Path | None]:
     request = planned.request
     _build(planned.programs)
     with planned.substrate, _directory(planned) as directory, _kept(directory, request):
         _announce(planned)
+        _warn_if_busy(planned.substrate, before)
         outcome = _run(planned, directory)
         if outcome.signal is not None:
             raise Interrupted(outcome.signal)
@@ -187,6 +192,17 @@ def _launched(planned: _Planned) -> tuple[int, Path | None]:
     with _kept(directory, request):
         _print_verdict(directory.path, request)
     return (1 if outcome.failed else 0), directory.path
+
+
+def _warn_if_busy(substrate: Substrate, before: Usage) -> None:
+    """Say that other programs use this machine, if they do; `before` was read when the command began."""
+    if substrate.machine is None and (why := busy_now(before)):
+        print(
+            f"kiviat: this machine is busy: {why} before the run; results that are disturbed get no verdict, "
+            "so stop what else runs, or measure later",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _submitted(
@@ -314,6 +330,11 @@ def _announce(planned: _Planned) -> None:
     summary, chosen = plan.definition.get("summary"), plan.definition["command_line"].get("benchmarks")
     if summary and not chosen:  # the summary describes the whole plan
         print(summary)
+    if planned.substrate.machine is None and plan.launches < MIN_LAUNCHES:
+        print(
+            f"too few launches for intervals and for verdicts of `kiviat compare`: {plan.launches}, of "
+            f"{MIN_LAUNCHES} needed (--launches {MIN_LAUNCHES})"
+        )
     if toolchain.embedded:
         print("the MPI is that of a Python wheel: results are not for publication")
     for reason in plan.left_out:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from kiviat.analysis.aggregate.known_errors import KnownErrors, in_words, kinds, known_errors
 from kiviat.analysis.aggregate.summary import Summary, studies, summarise
+from kiviat.analysis.aggregate.tables import grids
+from kiviat.analysis.findings.all import findings
 from kiviat.analysis.loggp import eager_words, fit_loggp, fit_warning, switch_where, switch_words
 from kiviat.cli.options.files import names_profile, names_trace
 from kiviat.cli.options.request import ShowRequest
@@ -19,9 +21,12 @@ from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_table
 from kiviat.cli.text.values import failures, interval, notes, order
 from kiviat.record import InputError, Row
 from kiviat.record.run import Model, Run
+from kiviat.record.traits import TraitsByName, traits_of
 from kiviat.record.units import counted, format_bytes, format_value, three_digits
+from kiviat.report.study.programs import programs
 from kiviat.store import find_run
 from kiviat.store.read import load
+from kiviat.store.tables import load_tables
 
 
 def execute(request: ShowRequest) -> int:
@@ -30,7 +35,8 @@ def execute(request: ShowRequest) -> int:
         return show_profile.show(Path(request.run), request.format)
     if names_trace(request.run):
         return show_trace.show(Path(request.run), request.format)
-    run, rows, warnings = load(find_run(request.run))
+    path = find_run(request.run)
+    run, rows, warnings = load(path)
     for warning in warnings:
         print(f"kiviat: {warning}", file=sys.stderr)
     rows = _chosen(rows, request.benchmarks)
@@ -43,7 +49,12 @@ def execute(request: ShowRequest) -> int:
         print(bold(f"run {run.id}"), dim(_provenance(run)))
         if model := run.machine.model:
             print(_prediction(model))
-        _print_tables(summaries, request.percentiles, known_errors(model) if model else None)
+        for finding in findings(summaries, [run]):
+            if finding.kind == "disturbed":
+                print(bold(f"{finding.headline}."), finding.detail)
+        traits = traits_of([run.benchmarks])
+        _print_programs(path, summaries, traits)
+        _print_tables(summaries, request.percentiles, traits, known_errors(model) if model else None)
         for line in failures(rows):
             print(f"\n{line}")
     return 0
@@ -69,14 +80,56 @@ def _prediction(model: Model) -> str:
     )
 
 
-def _print_tables(summaries: Sequence[Summary], percentiles: bool, known: KnownErrors | None) -> None:
-    of_studies = studies(summaries)
+def _print_programs(path: Path, summaries: Sequence[Summary], traits: TraitsByName) -> None:
+    """Print rate, share of communication and phases of programs, a line for each case, before all else."""
+    if not any(traits[one.benchmark].phases for one in summaries):
+        return
+    sections = dict.fromkeys(traits[one.benchmark].section for one in summaries)
+    tables = grids(load_tables(path))
+    found = [
+        one
+        for section in sections
+        for one in programs(summaries, tables, list({one.run for one in summaries}), traits, section)
+    ]
+    if not found:
+        return
+    once = summaries[0].clock == "simulated"
+    headings = [
+        "program",
+        "",
+        "rate",
+        *([] if once else ["95 % interval"]),
+        "per rank",
+        "time",
+        "in messages",
+    ]
+    lines = [
+        [
+            one.name,
+            one.conditions,
+            one.rate,
+            *([] if once else [one.interval or "too few launches"]),
+            one.per_rank,
+            one.time,
+            one.communication,
+            ", ".join(f"{share.phase} {share.percent:.0f} %" for share in one.shares if share.percent >= 1),
+        ]
+        for one in found
+    ]
+    print()
+    print_table("<<" + ">" * (len(headings) - 2) + "<", [*headings, "where the time goes"], lines)
+
+
+def _print_tables(
+    summaries: Sequence[Summary], percentiles: bool, traits: TraitsByName, known: KnownErrors | None
+) -> None:
+    of_studies = studies(summaries, traits)
     by_table = groupby(sorted(summaries, key=order), key=lambda summary: order(summary)[:3])
     for (benchmark, ranks, axes), found in by_table:
         print(f"\n{bold(benchmark)} on {counted(ranks, 'rank')}{axes and ', '}{axes}")
         its = list(found)
         if benchmark in of_studies:
-            _print_quantities(its)
+            _print_quantities(its, traits[benchmark].proofs)
         else:
             _print_table(its, percentiles)
         if known and (of := kinds(its)):
@@ -101,10 +154,11 @@ def _model(summaries: Sequence[Summary]) -> list[str]:
     return [*found, parameters, *filter(None, [fit_warning(fitted)])]
 
 
-def _print_quantities(summaries: Sequence[Summary]) -> None:
+def _print_quantities(summaries: Sequence[Summary], proofs: frozenset[str]) -> None:
     """Print one line per size and quantity.
 
-    A study has many quantities, and no single one matters most at every size.
+    A study has many quantities, and no single one matters most at every size. Rounding errors, `proofs`, get
+    a check mark, because the check has compared them with their bound.
     """
     sized = any(summary.bytes is not None for summary in summaries)
     once = summaries[0].clock == "simulated"
@@ -114,8 +168,10 @@ def _print_quantities(summaries: Sequence[Summary]) -> None:
     lines = []
     before = None
     for summary in summaries:
-        cells = [summary.metric.replace("_", " "), format_value(summary.median, summary.unit)]
-        cells += [] if once else [interval(summary), str(summary.launches)]
+        value = format_value(summary.median, summary.unit)
+        proved = summary.metric in proofs
+        cells = [summary.metric.replace("_", " "), f"✓ {value}" if proved and summary.checked else value]
+        cells += [] if once else ["" if proved else interval(summary), str(summary.launches)]
         cells.append(notes(summary, summary.sync))
         if sized:
             cells.insert(0, format_bytes(summary.bytes) if summary.bytes != before else "")

@@ -126,6 +126,7 @@ def _power(study: Study, point: Point) -> list[str]:
 def _remarks(curve: Curve, point: Point) -> str:
     words = ["predicted"] if curve.clock == "simulated" else []
     words += ["oversubscribed"] if point.oversubscribed else []
+    words += ["disturbed"] if point.disturbed else []
     if point.meaning.startswith("range"):
         words.append(point.meaning)
     return ", ".join(words)

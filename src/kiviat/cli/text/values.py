@@ -9,7 +9,7 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.api.runs import Runs
 from kiviat.cli.text.hints import typeable
 from kiviat.record import Row
-from kiviat.record.units import format_range
+from kiviat.record.units import counted, format_range
 
 
 def print_warnings(runs: Runs) -> None:
@@ -43,6 +43,8 @@ def notes(summary: Summary, expected_sync: str | None) -> str:
     """Return the remarks on one line of a table."""
     words = [] if summary.converged or summary.clock != "wall" else ["not converged"]
     words += ["oversubscribed"] if summary.oversubscribed else []
+    if summary.disturbed:
+        words.append(f"disturbed in {summary.disturbed} of {counted(summary.launches, 'launch')}")
     if summary.sync != expected_sync and summary.sync in _FALLBACKS:
         words.append(_FALLBACKS[summary.sync])
     return ", ".join(words)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.delaying import wire_number
 from kiviat.launch.emulated.scripts import BRIDGE, HEAD_ADDRESS, INTERFACE, SUBNET, TEMPORARY
 from kiviat.launch.mpi.vendors import LaunchCondition, vendors
 from kiviat.record import InputError
@@ -57,4 +58,7 @@ def launching(
     variables = {name: places.get(value, value) for need in needs for name, value in need.environment.items()}
     # Only ranks use this interface, and it is their only way to other nodes, so it counts exactly their
     # bytes.
-    return Launching(cluster.entering(), arguments, variables | {"KIVIAT_INTERFACE": INTERFACE})
+    variables["KIVIAT_INTERFACE"] = INTERFACE
+    if (forwarding := wire_number(cluster.folder)) is not None:
+        variables["KIVIAT_HELPERS"] = str(forwarding)  # its processor time serves the ranks
+    return Launching(cluster.entering(), arguments, variables)

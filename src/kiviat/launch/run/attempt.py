@@ -9,6 +9,7 @@ from typing import Any
 
 from kiviat.launch.process.processes import Marker
 from kiviat.launch.process.signals import Interrupts
+from kiviat.launch.run.activity import LaunchMonitor
 from kiviat.launch.run.events import Event
 from kiviat.launch.run.launch_record import Records, described, now, refuse_wrong_mpi, said
 from kiviat.launch.run.program import Events, Program
@@ -65,6 +66,8 @@ class Attempt:
         self._callbacks = callbacks
         self._records = Records(spec)
         self._launch = described(spec)
+        self._monitor: LaunchMonitor | None = None
+        self._marker: Marker | None = None
         self._published = False
         self._current: Case | None = None
         self._current_started: str | None = None
@@ -87,8 +90,11 @@ class Attempt:
         self._spec.write(folder)
         events = self._program.events(folder, cases)
 
-        def look(_: Marker) -> bool:
+        self._monitor = LaunchMonitor(self._spec)
+
+        def look(marker: Marker) -> bool:
             """Handle new events; return whether there were any."""
+            self._marker = marker
             new = list(map(self._take, events.read()))
             return bool(new)
 
@@ -137,13 +143,16 @@ class Attempt:
             self._result(event)
         elif kind == "end":
             self._ended = True
+            if self._monitor:
+                self._monitor.at_end()
 
     def _result(self, event: Event) -> None:
         case = self._left.pop(str(event.get("case")), None)
         if case is None:
             return
+        beside = self._monitor.of_case(event, self._marker) if self._monitor else {}
         try:
-            record = self._records.record(event, self._current_started)
+            record = self._records.record({**event, **beside}, self._current_started)
         except (KeyError, TypeError) as error:
             reason = f"the result cannot be read: {type(error).__name__}: {error}"
             record = self._records.failed(case, "launch", reason, self._current_started)
@@ -190,7 +199,9 @@ class Attempt:
         self._callbacks.on_record(record)
 
     def _close(self, outcome: str, status: int | None, reason: str | None) -> None:
+        activity = self._monitor.of_launch() if self._monitor else None
         self._launch |= {"ended": now(), "exit": status, "outcome": outcome, "reason": reason}
+        self._launch |= {"activity": activity}
         self._publish()
 
     def _publish(self) -> None:

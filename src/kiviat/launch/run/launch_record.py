@@ -33,6 +33,8 @@ class Records:
             {
                 **{name: event[name] for name in _FROM_EVENT},
                 "numbers": event.get("numbers", {}),
+                "activity": event.get("activity"),
+                "disturbed": event.get("disturbed"),
                 "oversubscribed": self.spec.oversubscribed or event["oversubscribed"],
                 "metrics": [{"from": None, "samples": None, **metric} for metric in event["metrics"]],
                 "tables": event["tables"],
@@ -120,6 +122,7 @@ def described(spec: LaunchSpec) -> dict[str, Any]:
         "placement": _asked(spec),
         "clock_cost_s": None,
         "oversubscribed": spec.oversubscribed,
+        "activity": None,
     }
 
 

@@ -1,25 +1,44 @@
-"""CPU limit of the control group: a container may have less processor time than the host."""
+"""CPU limit of the control group, and the time for which it stopped programs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from kiviat.machine.host.files import text
+from kiviat.machine.host.files import integer, text
 
 
 def cpu_limit(root: Path) -> float | None:
     """Return the CPU limit in CPUs, the minimum over our group and its parents; None without a limit."""
+    limits = [(_version_2 if second else _version_1)(group) for second, group in _groups(root)]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def throttled_s(root: Path) -> float | None:
+    """Return the seconds for which CPU limits stopped programs: the most of our group and its parents.
+
+    The time of each processor counts. None if no group reports it.
+    """
+    times = []
+    for second, group in _groups(root):
+        counted = dict(line.split(None, 1) for line in (text(group / "cpu.stat") or "").splitlines())
+        ticks = integer(counted.get("throttled_usec" if second else "throttled_time"))
+        if ticks is not None:
+            times.append(ticks * (1e-6 if second else 1e-9))
+    return max(times, default=None)
+
+
+def _groups(root: Path) -> Iterator[tuple[bool, Path]]:
+    """Yield our group and its parents: whether they are of version 2, and their folder."""
     groups = root / "sys/fs/cgroup"
-    limits = []
     for line in (text(root / "proc/self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         own = PurePosixPath(path.lstrip("/"))
         for group in (own, *own.parents):
             if not controllers:
-                limits.append(_version_2(groups / group))
+                yield True, groups / group
             elif "cpu" in controllers.split(","):
-                limits.append(_version_1(groups / controllers / group))
-    return min((limit for limit in limits if limit is not None), default=None)
+                yield False, groups / controllers / group
 
 
 def _version_2(group: Path) -> float | None:

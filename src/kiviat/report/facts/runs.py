@@ -10,6 +10,7 @@ from typing import Any
 
 from kiviat.analysis.aggregate.known_errors import PAGE, known_errors, shortly
 from kiviat.analysis.hpcc.bottlenecks import listed
+from kiviat.record.activity import LaunchActivity
 from kiviat.record.run import Interface, Launch, Model, Placement, PlanOfRun, Run
 from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value
 from kiviat.report.facts.simulated_machines import network, nodes
@@ -79,6 +80,7 @@ _EMBEDDED = Badge(
     "warning",
     "This MPI came with a Python package, not with the machine.",
 )
+_DISTURBED = Badge("Disturbed", "warning", "Other programs used the processors: such results get no verdict.")
 _OVERSUBSCRIBED = Badge("Oversubscribed", "warning", "More ranks than cores: such results get no verdict.")
 _UNVERIFIED = Badge("Unverified", "warning", "An older Kiviat wrote no checksums: damage cannot be detected.")
 _TCP = Badge("Fell back to TCP", "warning", "MPI did not use the faster network.")
@@ -89,6 +91,7 @@ def badges(run: Run) -> list[Badge]:
     launches = run.launches
     unfinished = Badge("Incomplete", "warning", f"This run is {run.state}; cases are missing.")
     conditions = (
+        (_DISTURBED, any(launch.activity and launch.activity.disturbed for launch in launches)),
         (_SIMULATED, run.clock == "simulated"),
         (_uncalibrated(run.machine.model), bool(run.machine.model and run.machine.model.uncalibrated)),
         (_REPORTED, run.clock == "reported"),
@@ -278,8 +281,28 @@ def _launch_facts(launch: Launch) -> Facts:
         ("Flags", launch.flags),
         ("Placement", _placement(launch.placement)),
         ("Binding", "; ".join(binding)),
+        ("Others", _activity(launch.activity)),
         ("Clock reading", format_value(launch.clock_cost_s, "s") if launch.clock_cost_s else None),
     )
+
+
+def _activity(seen: LaunchActivity | None) -> str | None:
+    """Return the use of the processors by others during a launch; None if it was not recorded."""
+    if seen is None:
+        return None
+    of = f" of {seen.processors:.0f}" if seen.processors else ""
+    known = (
+        ("load before", seen.load, "{:.2f}"),
+        ("others at most", seen.others, "{:.2f}" + of + " processors"),
+        ("stolen at most", None if seen.steal is None else 100 * seen.steal, "{:.1f} %"),
+        ("waiting at most", None if seen.wait is None else 100 * seen.wait, "{:.1f} %"),
+        ("involuntary switches", seen.involuntary_switches, "{:.0f}"),
+        ("throttled", seen.throttled, "{:.2f} processors"),
+        ("throttled for heat", seen.heat_throttles, "{:.0f} times"),
+        ("frequency from", seen.frequency_min_hz and seen.frequency_min_hz / 1e9, "{:.2f} GHz"),
+        ("to", seen.frequency_max_hz and seen.frequency_max_hz / 1e9, "{:.2f} GHz"),
+    )
+    return ", ".join(f"{name} {form.format(value)}" for name, value, form in known if value is not None)
 
 
 def _placement(asked: Placement | None) -> str | None:

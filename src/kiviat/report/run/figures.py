@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.summary import Summary, studies
 from kiviat.record.traits import Traits, TraitsByName
 from kiviat.record.units import format_value
 from kiviat.report.html.figure import Figure, Line, Look, Panel, RunLabel, Trace, numbered
 from kiviat.report.html.panels import Key, common, evenly, looks, panels, word
 
 MAX_SIZES = 6  # curves against the number of ranks
+MAX_NUMBERS = 12  # results of a section that are no curve
 
 SECTIONS = ("pt2pt", "onesided", "collective", "rate", "overlap")
 
@@ -37,7 +38,9 @@ def figures(
         for metric, places in metrics.items():
             if section := _section(traits[benchmark], metric, metrics):
                 for x in _abscissae(section, [table[place] for place in places]):
-                    result.append(curves_of(table, runs, section, x, places))
+                    figure = curves_of(table, runs, section, x, places)
+                    if is_curve(figure):
+                        result.append(figure)
     result.sort(key=lambda figure: SECTIONS.index(figure.section))
     return numbered(result)
 
@@ -76,21 +79,46 @@ def launch_figure(chosen: Mapping[int, Summary], runs: Sequence[RunLabel]) -> Fi
     )
 
 
+def is_curve(figure: Figure) -> bool:
+    """True if some curve has several points; points alone are numbers, and stand in tables."""
+    return any(len(trace.at) > 1 for panel in figure.panels for trace in panel.traces)
+
+
+def single_numbers(
+    table: Sequence[Summary], drawn: Iterable[Figure], traits: TraitsByName
+) -> dict[str, list[Summary]]:
+    """Return the results of messages that no chart shows, since they are points alone, by section."""
+    shown = {place for one in drawn for panel in one.panels for trace in panel.traces for place in trace.at}
+    shown_metrics = {(table[place].benchmark, table[place].metric, table[place].bytes) for place in shown}
+    of_benchmark: dict[str, set[str]] = defaultdict(set)
+    for summary in table:
+        of_benchmark[summary.benchmark].add(summary.metric)
+    others = studies(table, traits)
+    found: dict[str, list[Summary]] = defaultdict(list)
+    for place, summary in enumerate(table):
+        name = summary.benchmark
+        if place in shown or name in others or (name, summary.metric, summary.bytes) in shown_metrics:
+            continue
+        if section := _section(traits[name], summary.metric, of_benchmark[name]):
+            found[section].append(summary)
+    return {section: its[:MAX_NUMBERS] for section, its in found.items()}
+
+
+# Times of ranks and of parts, which the harness adds to the time of a call.
+_PARTS = ("time_rank_mean", "time_rank_max", "time_rank_min", "time_compute", "time_overlapped")
+
+
 def _section(traits: Traits, metric: str, metrics: Iterable[str]) -> str | None:
     """Return the section of a metric, or None if it appears in tables only."""
-    if metric.startswith("time_"):
+    if metric in _PARTS:
         return None
-    if traits.section == "onesided":
-        return "onesided"
-    if "overlap" in metrics:
-        return "overlap"
-    if "time_rank_max" in metrics:
-        return "collective" if metric == "time" else None
-    if metric == "message_rate":
+    # Of a benchmark without description, only metrics can say: collectives report times over ranks.
+    section = traits.section or ("collective" if "time_rank_max" in metrics else "pt2pt")
+    if section == "pt2pt" and metric == "message_rate":
         return "rate"
-    if metric == "time" and "message_rate" in metrics:
+    if section == "pt2pt" and metric == "time" and "message_rate" in metrics:
         return None  # the time of a whole window contains no more than the rate
-    return "pt2pt"
+    return section
 
 
 def _abscissae(section: str, summaries: Sequence[Summary]) -> list[str]:

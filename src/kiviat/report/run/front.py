@@ -151,11 +151,11 @@ _GOOD_MODEL = 1.5
 
 
 def verdict(run: Run, axis: Axis, own: Values, beside: Sequence[Reference]) -> Verdict | None:
-    """Return the word of judgement on one value of a run; None without two references.
+    """Return the word of judgement on one value of a run; None without two references, or if disturbed.
 
     None also for predictions of a model whose error is larger than the factor that the judgement states.
     """
-    if axis.id not in own:
+    if axis.id not in own or own[axis.id].disturbed:
         return None
     found = judged(axis, own[axis.id].value, beside)
     error = known_errors(run.machine.model).of(_KINDS[axis.id]) if run.machine.model else None
@@ -201,7 +201,9 @@ def headline_verdict(run: Run, summaries: Sequence[Summary], headline: Summary) 
 
 
 def _value(axis: Axis, values: Values) -> str:
-    return format_value(values[axis.id].value, axis.unit) if axis.id in values else ""
+    if (known := values.get(axis.id)) is None:
+        return ""
+    return format_value(known.value, axis.unit) + (", disturbed" if known.disturbed else "")
 
 
 def _spoke(axis: Axis) -> Spoke:

@@ -20,7 +20,7 @@ from kiviat.report.facts.simulated_machines import modelled
 from kiviat.report.html.figure import Figure, RunLabel
 from kiviat.report.html.shell import figure_data, page
 from kiviat.report.run import tables
-from kiviat.report.run.figures import SECTIONS, figures, launch_figure
+from kiviat.report.run.figures import SECTIONS, figures, launch_figure, single_numbers
 from kiviat.report.run.front import Verdict, front, headline_verdict
 from kiviat.report.run.message_models import models, with_model
 from kiviat.report.study import effective_bandwidth as effective
@@ -73,20 +73,21 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
     machines = modelled(runs, labels)
     drawn = [
         _with_model(figure, table, runs, by_run)
-        for figure in figures(table, labels, traits, without=studies(table))
+        for figure in figures(table, labels, traits, without=studies(table, traits))
     ]
     studied = study_sections(runs, table, by_run, grids, labels, traits)
     told = tables.told(_findings(runs, rows, by_run, grids), table, drawn, studied)
     failures = tables.failures(rows, names)
     shown = front(runs, by_run, labels)
+    singles = single_numbers(table, drawn, traits)
     across = findings_across(
         [Machine(label.label, [run], by_run[run.id], {}) for run, label in zip(runs, labels, strict=True)],
         traits,
     )
     sections = [
-        (name, *_SECTION_TEXTS[name], of_section)
+        (name, *_SECTION_TEXTS[name], of_section, singles.get(name, []))
         for name in SECTIONS
-        if (of_section := [figure for figure in drawn if figure.section == name])
+        if (of_section := [figure for figure in drawn if figure.section == name]) or name in singles
     ]
     data = {
         "runs": [{"label": label.label, "clock": label.clock} for label in labels],
@@ -131,10 +132,7 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
             *([("numbers", "Figures")] if headlines else []),
             *([("modelled", "Modelled machine")] if machines else []),
             *([("transport", "Transport")] if clocks != {"simulated"} else []),
-            *(
-                (name, title.split(" of ")[0].removesuffix(" communication"))
-                for name, title, _, _ in sections
-            ),
+            *((name, title.split(" of ")[0].removesuffix(" communication")) for name, title, *_ in sections),
             *((section.id, section.short) for section in studied),
             *([("model", "LogGP")] if fitted else []),
             *([("stability", "Stability")] if clocks != {"simulated"} else []),
@@ -180,7 +178,7 @@ def _findings(
         for place, run in enumerate(runs)
         for finding in findings(by_run[run.id], [run], [row for row in missing if row.run == run.id], grids)
     ]
-    return sorted(found, key=lambda entry: -entry[1].importance)
+    return sorted(found, key=lambda entry: (entry[1].kind != "disturbed", -entry[1].importance))
 
 
 def _errors(runs: Sequence[Run]) -> Callable[[Summary], str]:
@@ -241,7 +239,10 @@ def columns(table: Sequence[Summary], labels: Sequence[RunLabel]) -> dict[str, A
         "case": [cases[summary.case] for summary in table],
         "metric": [metric_places[summary.metric, summary.unit] for summary in table],
         "run": [runs[summary.run] for summary in table],
-        "flags": [(not summary.converged) + 2 * summary.oversubscribed for summary in table],
+        "flags": [
+            (not summary.converged) + 2 * summary.oversubscribed + 4 * bool(summary.disturbed)
+            for summary in table
+        ],
         **{
             name: [getattr(summary, name) for summary in table]
             for name in ("bytes", "ranks", "launches", "samples")

@@ -70,6 +70,7 @@ def conditions(summary: Summary) -> str:
         "" if summary.clock == "simulated" else counted(summary.launches, "launch"),
         {"wall": "", "simulated": "simulated", "reported": "as reported"}[summary.clock],
         "oversubscribed" if summary.oversubscribed else "",
+        "disturbed" if summary.disturbed else "",
     ]
     return ", ".join(filter(None, words))
 
@@ -101,10 +102,12 @@ class FindingLine:
 
 _LINKS, _CASES = 3, 3
 _MAIN, _MAIN_WARNINGS = 6, 2
+_DISTURBED = "Disturbed"
 _KINDS = {
     "headline": "Speed",
     "half-bandwidth": "Half bandwidth",
     "tcp-fallback": "Fallback to TCP",
+    "disturbed": _DISTURBED,
     "embedded-mpi": "Embedded MPI",
     "simulated": "Simulated",
     "model-losses": "Omitted by the model",
@@ -116,6 +119,7 @@ _KINDS = {
     "availability": "Availability",
 }
 _SHOWN_ELSEWHERE = {
+    "disturbed": [("provenance", "launches")],
     "failures": [("missing", "cases without a result")],
     "failed-launches": [("provenance", "launches")],
     "tcp-fallback": [("transport", "transport")],
@@ -160,23 +164,28 @@ def told(
                 links=_SHOWN_ELSEWHERE.get(finding.kind, []) + links,
                 cases=cases[:_CASES],
                 more=len(cases) - len(cases[:_CASES]),
-                picture=_picture(finding.evidence, where, table),
+                # Of what was disturbed no curve is worth a look.
+                picture=None if finding.kind == "disturbed" else _picture(finding.evidence, where, table),
             )
         )
     return result
 
 
 def good_first(lines: Sequence[FindingLine]) -> list[FindingLine]:
-    """Return findings that are no warnings before those that are, each by importance."""
-    return sorted(lines, key=lambda line: line.finding.severity == "warning")
+    """Return what was disturbed, then findings that are no warnings before those that are, by importance."""
+    return sorted(lines, key=lambda line: (line.kind != _DISTURBED, line.finding.severity == "warning"))
 
 
 def main_findings(lines: Sequence[FindingLine]) -> list[FindingLine]:
-    """Return six findings for the front: at most two warnings, the most important, after all others."""
-    warnings = [line for line in lines if line.finding.severity == "warning"]
+    """Return six findings for the front, and before them what was disturbed, which concerns them all.
+
+    At most two of the six are warnings, the most important ones, after all others.
+    """
+    disturbed = [line for line in lines if line.kind == _DISTURBED]
+    warnings = [line for line in lines if line.finding.severity == "warning" and line not in disturbed]
     others = [line for line in lines if line.finding.severity != "warning"]
     kept = warnings[: max(_MAIN_WARNINGS, _MAIN - len(others))]
-    return [*others[: _MAIN - len(kept)], *kept[:_MAIN]]
+    return [*disturbed, *others[: _MAIN - len(kept)], *kept[:_MAIN]]
 
 
 def _picture(

@@ -147,7 +147,7 @@ def _marks(
 
 
 def _law(curve: Curve, fit: Fit, colour: Colour, asked: int) -> Iterator[Line]:
-    fair = [point.ranks for point in curve.points if not point.oversubscribed]
+    fair = [point.ranks for point in curve.points if point.fair]
     dash = "dot" if curve.clock == "simulated" else "solid"
     yield from _smooth(curve, fit, f"{curve.label}: {fit.name}", (fair[0], fair[-1]), dash, colour)
     if asked > fair[-1]:

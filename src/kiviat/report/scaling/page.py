@@ -225,6 +225,7 @@ def _line(study: Study, point: Point) -> Line:
         interval = format_range(point.low, point.high, study.unit)
     power, sockets = point.power, known_text(point.sockets)
     remarks = ["oversubscribed"] if point.oversubscribed else []
+    remarks += ["disturbed"] if point.disturbed else []
     remarks += [point.meaning] if point.meaning.startswith("range") else []
     return Line(
         cells=(

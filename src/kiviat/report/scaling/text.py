@@ -92,14 +92,14 @@ def off_text(curve: Curve, fit: Fit) -> str:
     if fit.contradicted:
         words += ", more than the launches explain"
     if fit.held_out is not None:
-        last = max(point.ranks for point in curve.points if not point.oversubscribed)
+        last = max(point.ranks for point in curve.points if point.fair)
         words += f"; fitted without {counted(last, 'rank')} {100 * fit.held_out:+.1f} % off there"
     return words
 
 
 def limits_text(curve: Curve, fit: Fit) -> list[str]:
     """Return the limits that follow from a law, and how far they are extrapolated."""
-    last = max(point.ranks for point in curve.points if not point.oversubscribed)
+    last = max(point.ranks for point in curve.points if point.fair)
     shares = {one.name: one.value for one in fit.parameters}
     if fit.name == "Amdahl" and (least := shares["σ"]) is not None and least * _FAR * last > 1:
         serial = fit.parameter("σ")

@@ -53,6 +53,7 @@ def own(by_run: Mapping[str, Sequence[Summary]], labels: Sequence[RunLabel]) -> 
             first = next(iter(found.values()))
             words = [f"{axis} {value}" for axis, value in sorted(first.axes.items())]
             words += ["oversubscribed"] if first.oversubscribed else []
+            words += ["disturbed"] if first.disturbed else []
             words += ["predicted by a model"] if label.clock == "simulated" else []
             cells = tuple(_own(found.get(metric)) for metric in COLUMNS)
             lines.append(Line(label.label, ", ".join(words), place, label.clock, first.ranks, cells))

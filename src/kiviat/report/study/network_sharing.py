@@ -79,6 +79,7 @@ class _Held:
 
     rate: float
     oversubscribed: bool
+    disturbed: bool
     time_s: float | None
     in_messages: float | None
     network_s: float | None
@@ -140,6 +141,7 @@ def _held(
     return _Held(
         rate=rate.median,
         oversubscribed=rate.oversubscribed,
+        disturbed=rate.disturbed > 0,
         time_s=time_s,
         in_messages=share,
         network_s=network_s,
@@ -255,7 +257,8 @@ def _lookup(arranged: Sequence[tuple[Run, Nodes | None]], held: Mapping[str, Map
                     return Value(one.network_bytes)
                 # Oversubscribed ranks wait for processors, so times do not show the effect of sharing.
                 known = {"rate": one.rate, "network_time": one.network_s}
-                return Value(None if one.oversubscribed else known.get(quantity.metric))
+                value = None if one.oversubscribed else known.get(quantity.metric)
+                return Value(value, disturbed=one.disturbed)
         return Value(None, f"no run has {case.ranks} ranks on nodes like this")
 
     return look

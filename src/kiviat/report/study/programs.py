@@ -70,7 +70,11 @@ def _program(values: Mapping[str, Summary], phases: Grid | None, run: int, trait
     return Program(
         run=run,
         name=rate.benchmark.upper(),
-        conditions=", ".join(words + (["oversubscribed"] if rate.oversubscribed else [])),
+        conditions=", ".join(
+            words
+            + (["oversubscribed"] if rate.oversubscribed else [])
+            + (["disturbed"] if rate.disturbed else [])
+        ),
         clock=rate.clock,
         rate=format_value(rate.median, rate.unit),
         interval=""

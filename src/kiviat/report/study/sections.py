@@ -142,7 +142,7 @@ def study_sections(
         if benchmarks := tuple(held.get(id_, ())):
             figures: list[Figure | HeatMap] = [f for f in drawn if f.section == id_]
             figures += [heat_map for heat_map in maps if heat_map.section == id_]
-            numbers = quantities(table, [name for name in benchmarks if traits[name].tabled])
+            numbers = quantities(table, [name for name in benchmarks if traits[name].tabled], traits)
             found.append(StudySection(id_, short, title, lead, benchmarks, figures, quantities=numbers))
     names = {label.run: label.label for label in labels}
     for section in found:

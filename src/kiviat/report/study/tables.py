@@ -10,32 +10,36 @@ from kiviat.analysis.aggregate.pair_matrices import Sick, sick
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings.congestion import Impact, impacts
+from kiviat.record.traits import TraitsByName
 from kiviat.record.units import counted, format_value, three_digits
 
 
 @dataclass(frozen=True, slots=True)
 class Quantities:
-    """The quantities of one case of a study."""
+    """The quantities of one case of a study; `proofs` are rounding errors, shown as check marks."""
 
     run: str
     case: str
     conditions: str
     summaries: list[Summary]
     notes: list[tuple[str, str]]
+    proofs: frozenset[str] = frozenset()
 
 
 # Notes that appear in other tables, and reasons why this machine does not measure something.
 _ELSEWHERE = ("communication", "counters", "energy")
 
 
-def quantities(table: Iterable[Summary], benchmarks: Sequence[str]) -> list[Quantities]:
+def quantities(table: Iterable[Summary], benchmarks: Sequence[str], traits: TraitsByName) -> list[Quantities]:
     """Return the cases of these benchmarks with all their metrics."""
     cases: dict[tuple[str, str], list[Summary]] = {}
     for summary in table:
         if summary.benchmark in benchmarks:
             cases.setdefault((summary.case, summary.run), []).append(summary)
     return [
-        Quantities(run, case, _conditions(found[0]), found, _notes(found[0]))
+        Quantities(
+            run, case, _conditions(found[0]), found, _notes(found[0]), traits[found[0].benchmark].proofs
+        )
         for (case, run), found in sorted(
             cases.items(), key=lambda entry: benchmarks.index(entry[1][0].benchmark)
         )
@@ -50,7 +54,11 @@ def _conditions(summary: Summary) -> str:
     words = [counted(summary.ranks, "rank")]
     words += [f"{axis} {value}" for axis, value in sorted(summary.axes.items())]
     words += ["simulated" if summary.clock == "simulated" else counted(summary.launches, "launch")]
-    return ", ".join(words + (["oversubscribed"] if summary.oversubscribed else []))
+    return ", ".join(
+        words
+        + (["oversubscribed"] if summary.oversubscribed else [])
+        + (["disturbed"] if summary.disturbed else [])
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@
     return [
       ...(table.flags[place] & 1 ? ["target not reached"] : []),
       ...(table.flags[place] & 2 ? ["oversubscribed"] : []),
+      ...(table.flags[place] & 4 ? ["disturbed"] : []),
       ...(clock === "wall" ? [] : [clock]),
     ];
   }
