@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from kiviat.analysis.aggregate.summary import Summary, summarise
 from kiviat.analysis.findings.finding import Finding
 from kiviat.analysis.findings.machines import Machine, findings_across
@@ -84,8 +86,9 @@ def test_curves_whose_intervals_overlap_do_not_cross() -> None:
     assert "crossing" not in kinds and "leader" not in kinds
 
 
-def test_oversubscribed_values_are_left_out() -> None:
-    slow = machine("b", barrier(9e-6, 90e-6), oversubscribed=True)
+@pytest.mark.parametrize("unfair", [{"oversubscribed": True}, {"disturbed": "other programs used 1.90 of 2"}])
+def test_oversubscribed_and_disturbed_values_are_left_out(unfair: dict[str, Any]) -> None:
+    slow = machine("b", barrier(9e-6, 90e-6), **unfair)
     assert not found(machine("a", barrier(1e-6, 2e-6)), slow)
 
 

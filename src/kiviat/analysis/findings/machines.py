@@ -1,7 +1,7 @@
 """Findings about several machines side by side: leaders, crossings, and what each pays for the same thing.
 
 A pair of values is told apart where their intervals do not overlap and they differ by a tenth. Values of
-oversubscribed cores are left out.
+oversubscribed cores, and those that other programs disturbed, are left out.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _series(machines: Sequence[Machine], traits: TraitsByName, by: str) -> Itera
 
 
 def _fair(one: Summary) -> bool:
-    return not one.oversubscribed and one.median > 0
+    return not one.oversubscribed and not one.disturbed and one.median > 0
 
 
 def _what(one: Summary, by: str) -> str:
