@@ -69,6 +69,12 @@ def test_the_model_is_named_with_version_hash_losses_and_network() -> None:
     assert "ncalibrated" not in calibrated and "What the model cannot express" not in calibrated
 
 
+def test_a_network_that_this_version_cannot_draw_hides_no_results() -> None:
+    page = render([simulated_run(topology={"kind": "slingshot", "parameters": {}})], rows())
+    assert "slingshot of 12 nodes; no picture: topology is" in words(page)
+    assert '<circle class="node"' not in page
+
+
 def known(monkeypatch: pytest.MonkeyPatch, *errors: float) -> str:
     """Store errors of b_eff of the made-up model, and return its hash."""
     hashed: str = simulated_run_json()["machine"]["model"]["hash"]

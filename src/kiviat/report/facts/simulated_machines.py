@@ -9,18 +9,22 @@ from markupsafe import Markup
 
 from kiviat.analysis.aggregate.calibration import calibrated
 from kiviat.analysis.aggregate.known_errors import in_words, known_errors
+from kiviat.record.errors import InputError
 from kiviat.record.run import Model, Run
 from kiviat.record.units import counted, format_bytes
 from kiviat.report.html.figure import RunLabel
 from kiviat.report.topology.picture import picture
-from kiviat.report.topology.text import Shape, described, name
+from kiviat.report.topology.text import Shape, described, in_short, name
 
 Facts = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Modelled:
-    """A simulated machine: components, network, losses and open questions of its model."""
+    """A simulated machine: components, network, losses and open questions of its model.
+
+    `picture` is empty if this version does not know the kind of network.
+    """
 
     run: int
     label: str
@@ -52,18 +56,27 @@ def _modelled(place: int, run: Run, model: Model, label: str) -> Modelled:
         model.link_bandwidth,
         model.hop_s,
     )
+    drawing, caption = _network(shape)
     return Modelled(
         run=place,
         label=label,
         title=model.title,
         summary=model.summary,
         facts=_facts(run, model),
-        picture=Markup(picture(shape)),
-        caption="; ".join(described(shape)),
+        picture=drawing,
+        caption=caption,
         uncalibrated=model.uncalibrated or "",
         losses=model.losses,
         open_questions=model.open_questions,
     )
+
+
+def _network(shape: Shape) -> tuple[Markup, str]:
+    """Return the network's picture and its description; no picture of one that this version cannot build."""
+    try:
+        return Markup(picture(shape)), "; ".join(described(shape))
+    except InputError as error:
+        return Markup(""), f"{in_short(shape)}; no picture: {error}"
 
 
 def _facts(run: Run, model: Model) -> Facts:
