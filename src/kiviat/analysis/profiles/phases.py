@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from kiviat.profile import Profile, RankPhases
 from kiviat.profile.phases import Energy, Values
-from kiviat.record.units import UNAVAILABLE, format_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,26 +63,6 @@ def phases_use_of(profile: Profile) -> PhasesUse | None:
         energy=tuple(dict.fromkeys(energies)),
         missing=profile.ranks - len(each),
     )
-
-
-def counted_table(use: PhasesUse) -> tuple[list[str], list[list[str]]]:
-    """Return headings and a line for each phase; counters are means over ranks."""
-    names = list(dict.fromkeys(name for one in use.phases for name in one.counters))
-    told = ("per cycle", "memory traffic", "energy", "power")
-    headings = ["phase", "time", *(name.replace("_", " ") for name in names), *told]
-    lines = [
-        [
-            str(one.number),
-            format_value(one.seconds.mean, "s"),
-            *(f"{one.counters[name].mean:.3g}" if name in one.counters else UNAVAILABLE for name in names),
-            format_value(one.instructions_per_cycle, "1"),
-            format_value(one.memory_bytes, "B"),
-            format_value(one.joules, "J"),
-            format_value(one.watts, "W"),
-        ]
-        for one in use.phases
-    ]
-    return headings, lines
 
 
 def _phase(each: Sequence[RankPhases], number: int) -> PhaseUse:

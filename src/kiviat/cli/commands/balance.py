@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kiviat.analysis.aggregate.known_errors import in_words, kinds, known_errors
-from kiviat.analysis.hpcc.balance import AXES, Balance
+from kiviat.analysis.hpcc.balance import AXES, Balance, Cell
+from kiviat.analysis.hpcc.quantities import System
 from kiviat.api.balance import balance
 from kiviat.api.runs import read
 from kiviat.cli.options.files import print_name
@@ -11,6 +14,7 @@ from kiviat.cli.options.request import BalanceRequest
 from kiviat.cli.text.table import print_rows, print_table
 from kiviat.cli.text.values import print_warnings
 from kiviat.report.balance.text import cell_text, largest_text, sentences
+from kiviat.report.table import Column, tabled
 
 
 def execute(request: BalanceRequest) -> int:
@@ -33,17 +37,19 @@ def execute(request: BalanceRequest) -> int:
 
 
 def _print(result: Balance) -> None:
-    columns = zip(result.systems, result.cells, strict=True)
-    cells = [
-        [system.name, *(cell_text(axis, cell) for axis, cell in zip(AXES, line, strict=True))]
-        for system, line in columns
+    columns: list[Column[int]] = [
+        Column("", lambda place: AXES[place].title),
+        *map(_of_system, result.systems, result.cells),
+        Column("largest", lambda place: largest_text(AXES[place], result.largest[place]), side=">"),
     ]
-    largest = [largest_text(axis, value) for axis, value in zip(AXES, result.largest, strict=True)]
-    heads, *lines = zip(["", *(axis.title for axis in AXES)], *cells, ["largest", *largest], strict=True)
-    print_table("<" + ">" * (len(heads) - 1), heads, lines)
+    print_table(tabled("Balance", columns, range(len(AXES))))
     for rule in result.rules:
         print(f"\n{rule}")
     print()
     for sentence in sentences(result):
         print(sentence)
     print()
+
+
+def _of_system(system: System, cells: Sequence[Cell]) -> Column[int]:
+    return Column(system.name, lambda place: cell_text(AXES[place], cells[place]), side=">")

@@ -20,7 +20,7 @@ from kiviat.launch.emulated.journal import ClusterJournal
 from kiviat.launch.emulated.removal import clean_dead
 from kiviat.launch.emulated.spec import parse_spec, written_rate
 from kiviat.record import InputError
-from kiviat.record.units import format_bytes
+from kiviat.report.table import Column, tabled
 
 ClusterRequest = ClusterUpRequest | ClusterStatusRequest | ClusterDownRequest | ClusterCeilingRequest
 
@@ -80,11 +80,14 @@ def _status(form: str) -> None:
     elif not found:
         print(typeable("no emulated cluster; `kiviat cluster up 4x2,rate=1Gbit` makes one"))
     else:
-        rows = [
-            [entry["name"], entry["spec"], entry["state"], entry["owner"] or "kept", _sent(entry["nodes"])]
-            for entry in found
+        columns: list[Column[dict[str, Any]]] = [
+            Column("cluster", lambda one: one["name"]),
+            Column("spec", lambda one: one["spec"]),
+            Column("state", lambda one: one["state"]),
+            Column("owner", lambda one: one["owner"] or "kept"),
+            Column("sent by its nodes", lambda one: _sent(one["nodes"]), "B"),
         ]
-        print_table("<<<<>", ["cluster", "spec", "state", "owner", "sent by its nodes"], rows)
+        print_table(tabled("Emulated clusters", columns, found))
 
 
 def _ceiling(form: str) -> None:
@@ -100,8 +103,8 @@ def _ceiling(form: str) -> None:
     print(f"believe links up to half of the median: rate={written_rate(highest)}")
 
 
-def _sent(nodes: dict[str, dict[str, int]] | None) -> str:
-    return format_bytes(None if nodes is None else sum(node["sent_bytes"] for node in nodes.values()))
+def _sent(nodes: dict[str, dict[str, int]] | None) -> int | None:
+    return None if nodes is None else sum(node["sent_bytes"] for node in nodes.values())
 
 
 def _entry(noted: ClusterJournal) -> dict[str, Any]:

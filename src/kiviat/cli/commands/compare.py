@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from kiviat.analysis.compare import THRESHOLD, Change
+from kiviat.analysis.compare import THRESHOLD, Change, Comparison
 from kiviat.api.compare import ComparisonResult, compare
 from kiviat.api.runs import Runs, read_one
 from kiviat.cli.options.request import CompareRequest
 from kiviat.cli.text.table import bold, print_csv, print_json, print_table
 from kiviat.cli.text.values import order, print_warnings
-from kiviat.record.units import counted, format_value
+from kiviat.record.units import counted
+from kiviat.report.table import Column, Interval, Value, tabled
 
 
 def execute(request: CompareRequest) -> int:
@@ -35,32 +37,59 @@ def _print(compared: ComparisonResult) -> None:
         f"{bold(result.b)} judged by {bold(result.a)}; ratios are B/A, "
         f"changes within ± {result.threshold:.0%} do not matter\n"
     )
-    rows = [
-        [
-            entry.case,
-            format_value(entry.a.median, entry.a.unit),
-            format_value(entry.b.median, entry.b.unit),
-            *_cells(entry.change),
-        ]
-        for entry in sorted(result.cases, key=lambda entry: order(entry.a))
-    ]
-    rows += [
-        [f"{group.name}, {counted(group.cases, 'case')}", "", "", *_cells(group.change)]
-        for group in result.groups
-    ]
-    print_table("<>>>><", ["case", "A", "B", "ratio", "95 % interval", "verdict"], rows)
+    print_table(tabled("Cases", _COLUMNS, _lines(result)))
     for name, only in (("A", result.only_a), ("B", result.only_b)):
         if only:
             print(f"\nonly in {name}: {_some(only)}")
     print(f"\n{bold(compared.conclusion)}")
 
 
-def _cells(change: Change) -> list[str]:
-    interval = "" if change.low is None else f"{change.low:.3f} – {change.high:.3f}"
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A case, or a group of cases without values of its own."""
+
+    name: str
+    a: Value | str
+    b: Value | str
+    change: Change
+
+
+_COLUMNS: tuple[Column[_Line], ...] = (
+    Column("case", lambda line: line.name),
+    Column("A", lambda line: line.a, side=">"),
+    Column("B", lambda line: line.b, side=">"),
+    Column("ratio", lambda line: line.change.ratio, "ratio", absent=""),
+    Column(
+        "95 % interval",
+        lambda line: Interval(line.change.low, line.change.high, "ratio"),
+        side=">",
+        absent="",
+    ),
+    Column("verdict", lambda line: _verdict(line.change)),
+)
+
+
+def _lines(result: Comparison) -> list[_Line]:
+    cases = [
+        _Line(
+            entry.case,
+            Value(entry.a.median, entry.a.unit),
+            Value(entry.b.median, entry.b.unit),
+            entry.change,
+        )
+        for entry in sorted(result.cases, key=lambda entry: order(entry.a))
+    ]
+    groups = [
+        _Line(f"{group.name}, {counted(group.cases, 'case')}", "", "", group.change)
+        for group in result.groups
+    ]
+    return cases + groups
+
+
+def _verdict(change: Change) -> str:
     doubtful = change.verdict in ("better", "worse") and not change.survives
     words = [change.verdict + (" (one of many)" if doubtful else ""), change.note]
-    ratio = "" if change.ratio is None else f"{change.ratio:.3f}"
-    return [ratio, interval, ": ".join(word for word in words if word)]
+    return ": ".join(word for word in words if word)
 
 
 def _some(cases: Sequence[str], most: int = 3) -> str:

@@ -12,6 +12,7 @@ from kiviat.cli.text.table import bold, print_rows, print_table
 from kiviat.launch.programs.lammps import described as of_lammps
 from kiviat.plan import Benchmark, expand_sizes, find_benchmarks
 from kiviat.record.units import format_bytes
+from kiviat.report.table import Column, tabled
 
 _TIMED = {
     "batched": "in batches of calls",
@@ -40,11 +41,12 @@ def execute(request: ListRequest) -> int:
 
 
 def _print_all(benchmarks: Sequence[Benchmark]) -> None:
-    rows = [
-        [benchmark.file, benchmark.summary, ", ".join(benchmark.aka)]
-        for benchmark in sorted(benchmarks, key=lambda benchmark: benchmark.file)
+    columns: list[Column[Benchmark]] = [
+        Column("benchmark", lambda benchmark: benchmark.file),
+        Column("what it measures", lambda benchmark: benchmark.summary),
+        Column("elsewhere", lambda benchmark: ", ".join(benchmark.aka)),
     ]
-    print_table("<<<", ["benchmark", "what it measures", "elsewhere"], rows)
+    print_table(tabled("Benchmarks", columns, sorted(benchmarks, key=lambda benchmark: benchmark.file)))
     print(typeable("\n`kiviat list BENCH` tells more about one, `kiviat run BENCH` runs it."))
 
 

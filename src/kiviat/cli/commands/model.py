@@ -6,13 +6,13 @@ import re
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kiviat.analysis.aggregate.summary import Summary, summarise
-from kiviat.cli.options.request import ModelFitRequest
+from kiviat.cli.options.request import ModelFitRequest, TableFormat
 from kiviat.cli.subcommands.model_published import fit_to_rows
 from kiviat.cli.text.table import print_table
 from kiviat.launch.emulated.shaping import shaping_of
@@ -27,7 +27,7 @@ from kiviat.model.machine_file import Structure, machine_file
 from kiviat.model.pairs import curves
 from kiviat.record import InputError, write_whole
 from kiviat.record.run import Run
-from kiviat.record.units import format_bytes, format_value
+from kiviat.report.table import Column, tabled
 from kiviat.store import find_run
 from kiviat.store.read import load
 
@@ -91,10 +91,11 @@ def execute(request: ModelFitRequest) -> int:
         fitted = fit_level(kept, link, structure.bucket if level == "network" else None)
         levels[level] = with_exchange(fitted, exchanges.get(level, []), link)
     text = machine_file(path.stem, structure, levels)
-    _print_agreement(_drafted(text, path), levels)
+    _print_agreement(_drafted(text, path), levels, request.format)
     write_whole(text, path, "machine file")
     machine = load_machine(path)
-    print("\n".join([*left_out, f"{path}: {machine.summary}, hash {machine.hash[:16]}"]))
+    told = [*left_out, f"{path}: {machine.summary}, hash {machine.hash[:16]}"]
+    print("\n".join(told), file=sys.stdout if request.format == "table" else sys.stderr)
     return 0
 
 
@@ -228,40 +229,58 @@ def _shape(runs: Sequence[Run]) -> tuple[int, int, int]:
     return nodes, sockets, cores
 
 
-def _print_agreement(machine: Machine, levels: Mapping[str, Fitted]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Agreement:
+    """The measured and the simulated ping-pong of one size."""
+
+    level: str
+    bytes: int
+    measured_s: float
+    simulated_s: float | None
+
+    @property
+    def error(self) -> float | None:
+        return None if self.simulated_s is None else self.simulated_s / self.measured_s - 1
+
+
+_COLUMNS: tuple[Column[_Agreement], ...] = (
+    Column(None, lambda one: one.level, key="level"),
+    Column("bytes", lambda one: one.bytes, "B", key="bytes"),
+    Column("measured", lambda one: one.measured_s, "s", key="measured_s"),
+    Column("simulated", lambda one: one.simulated_s, "s", key="simulated_s"),
+    Column("error", lambda one: one.error, "error", key="error"),
+)
+
+
+def _print_agreement(machine: Machine, levels: Mapping[str, Fitted], form: TableFormat) -> None:
     """Simulate the model's ping-pong and print it next to the measured one."""
     asked, shown = [], []
     for level, fitted in levels.items():
         distance = _distance(machine, level)
         if distance is None:
-            print(f"{level}: the machine has no two ranks so far apart; not simulated")
+            print(f"{level}: the machine has no two ranks so far apart; not simulated", file=sys.stderr)
             continue
         axes = {} if distance == 1 else {"distance": distance}
         for size, time in fitted.points:
             asked.append(SimulatedCase(machine, "pingpong", 2, size, axes))
             shown.append((level, size, time))
     records = simulate(asked)
-    lines = []
-    for (level, size, measured), record in zip(shown, records, strict=True):
-        metric = record.metric("time")
-        model = None if metric is None else metric.p50
-        error = None if model is None else model / measured - 1
-        lines.append((level, size, measured, model, error))
-    for level, group in groupby(lines, key=lambda line: line[0]):
+    lines = [
+        _Agreement(level, size, measured, metric.p50 if (metric := record.metric("time")) else None)
+        for (level, size, measured), record in zip(shown, records, strict=True)
+    ]
+    if form != "table":
+        print_table(tabled("Agreement", _COLUMNS, lines), form)
+    for level, group in groupby(lines, key=lambda line: line.level):
         found = list(group)
-        print(f"\nping-pong of the level {level}")
-        print_table(
-            ">>>>",
-            ["bytes", "measured", "simulated", "error"],
-            [
-                [format_bytes(size), format_value(measured, "s"), format_value(model, "s"), _percent(error)]
-                for _, size, measured, model, error in found
-            ],
-        )
-        errors = [abs(error) for *_, error in found if error is not None]
-        if errors:
-            median = statistics.median(errors)
-            print(f"median error over sizes {_percent(median, sign='')}")
+        errors = [abs(line.error) for line in found if line.error is not None]
+        median = statistics.median(errors) if errors else None
+        if form == "table":
+            print(f"\nping-pong of the level {level}")
+            print_table(tabled(level, _COLUMNS, found))
+            if median is not None:
+                print(f"median error over sizes {100 * median:.1f} %")
+        if median is not None:
             refuse_bad_fit(level, median, levels[level].spread, CLOSE)
 
 
@@ -271,7 +290,3 @@ def _distance(machine: Machine, level: str) -> int | None:
     nearest = {"socket": 1 if per_socket > 1 else None, "network": per_node if machine.nodes > 1 else None}
     nearest["node"] = per_socket if machine.whole("node.sockets") > 1 else nearest["socket"]
     return nearest[level]
-
-
-def _percent(error: float | None, sign: str = "+") -> str:
-    return "unavailable" if error is None else f"{100 * error:{sign}.1f} %"

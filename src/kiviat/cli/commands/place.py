@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from kiviat.cli.options.substrate import substrate_of
 from kiviat.cli.options.traffic import Program, in_words, read_program
 from kiviat.cli.subcommands.place_verify import verify
 from kiviat.cli.text.hints import typeable
-from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_table
+from kiviat.cli.text.table import bold, dim, print_table
 from kiviat.launch.mpi.vendors import placements
 from kiviat.launch.programs import scotch
 from kiviat.launch.substrates.substrate import Substrate
@@ -28,9 +27,17 @@ from kiviat.placement.prediction import Prediction, of_layout
 from kiviat.placement.target import Target, of_machine, of_shape, of_topology
 from kiviat.record import InputError, write_whole
 from kiviat.record.files import read_text
-from kiviat.record.units import format_bytes
+from kiviat.report.table import Column, tabled
 
 AUTOMATIC = "automatic"
+_COLUMNS: tuple[Column[tuple[str, Prediction]], ...] = (
+    Column("predicted", lambda one: one[0], key="placement"),
+    Column("between nodes", lambda one: one[1].nodes, "B", key="between_nodes_bytes"),
+    Column("between sockets", lambda one: one[1].sockets, "B", key="between_sockets_bytes", absent="–"),
+    Column("worst link", lambda one: one[1].worst_link, "B", key="worst_link_bytes"),
+    Column("", lambda one: one[1].link or None, key="worst_link", absent="–"),
+    Column("hop-bytes", lambda one: one[1].hop_bytes, "B", key="hop_bytes"),
+)
 _WORDS = {"bytes": "bytes between nodes", "max-link": "bytes on the worst link", "hop-bytes": "hop-bytes"}
 
 
@@ -59,15 +66,10 @@ def execute(request: PlaceRequest) -> int:
         assert substrate is not None
         return verify(request, program, substrate, layouts, predictions)
     if request.format != "table":
-        lines = [
-            {
-                "placement": name,
-                **_json(prediction),
-                "proved_optimal": found.proved if name == AUTOMATIC else None,
-            }
-            for name, prediction in predictions.items()
-        ]
-        print_csv(lines) if request.format == "csv" else print_json(lines)
+        proved: Column[tuple[str, Prediction]] = Column(
+            None, lambda one: found.proved if one[0] == AUTOMATIC else None, key="proved_optimal"
+        )
+        print_table(tabled("Predictions", (*_COLUMNS, proved), predictions.items()), request.format)
     return 0
 
 
@@ -161,21 +163,7 @@ def _print(
     print(bold(f"{in_words(program)}"))
     network = "its network" if target.known else "one switch between the nodes"
     print(f"onto {target.label} ({network}), for the fewest {_WORDS[request.objective]}\n")
-    rows = []
-    for name, found in predictions.items():
-        rows.append(
-            [
-                name,
-                format_bytes(found.nodes),
-                format_bytes(found.sockets) if found.sockets is not None else "–",
-                format_bytes(round(found.worst_link)),
-                found.link or "–",
-                format_bytes(found.hop_bytes),
-            ]
-        )
-    print_table(
-        "<>>><>", ["predicted", "between nodes", "between sockets", "worst link", "", "hop-bytes"], rows
-    )
+    print_table(tabled("Predictions", _COLUMNS, predictions.items()))
     print()
     print(_verdict(predictions, request.objective, proved))
     if all(found.sockets is None for found in predictions.values()):
@@ -204,17 +192,6 @@ def _verdict(predictions: Mapping[str, Prediction], objective: str, proved: bool
         f"{AUTOMATIC} has {100 * (1 - ours / best):.1f} % fewer {what} than {name}, "
         f"the best of the others{least}"
     )
-
-
-def _json(found: Prediction) -> dict[str, Any]:
-    values = asdict(found)
-    return {
-        "between_nodes_bytes": values["nodes"],
-        "between_sockets_bytes": values["sockets"],
-        "worst_link_bytes": values["worst_link"],
-        "worst_link": values["link"],
-        "hop_bytes": values["hop_bytes"],
-    }
 
 
 def _write(request: PlaceRequest, layout: Layout) -> None:

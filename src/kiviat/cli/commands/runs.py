@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 from kiviat.cli.options.request import RunsRequest
 from kiviat.cli.text.hints import typeable
-from kiviat.cli.text.table import print_csv, print_json, print_table
+from kiviat.cli.text.table import print_table
+from kiviat.report.table import Column, tabled
 from kiviat.store import RunSummary, runs_home, summaries
+
+_COLUMNS: tuple[Column[tuple[Path, RunSummary]], ...] = (
+    Column("run", lambda one: one[1].id, key="run"),
+    Column("state", lambda one: one[1].state, key="state"),
+    Column("plan", lambda one: one[1].plan, key="plan", absent="–"),
+    Column("cases", lambda one: one[1].cases, "number", key="cases", absent="–"),
+    Column("launches", lambda one: one[1].launches, "number", key="launches", absent="–"),
+    Column("machine", lambda one: one[1].machine, key="machine", absent="–"),
+    Column("MPI", lambda one: one[1].mpi, key="mpi", absent="–"),
+    Column(None, lambda one: str(one[0]), key="path"),
+)
 
 
 def execute(request: RunsRequest) -> int:
     """Print the runs in the runs folder, with their state, plan and machine."""
-    found = [{**_entry(summary), "path": str(path)} for path, summary in summaries()]
-    if request.format == "json":
-        print_json(found)
-    elif request.format == "csv":
-        print_csv(found)
-    elif not found:
+    found = summaries()
+    if not found and request.format == "table":
         print(typeable(f"no runs in {runs_home()}; `kiviat run` makes one"))
     else:
-        headings = ["run", "state", "plan", "cases", "launches", "machine", "MPI"]
-        cells = [["–" if value is None else str(value) for value in entry.values()][:7] for entry in found]
-        print_table("<<<>><<", headings, cells)
+        print_table(tabled("Runs", _COLUMNS, found), request.format)
     return 0
-
-
-def _entry(run: RunSummary) -> dict[str, Any]:
-    return {
-        "run": run.id,
-        "state": run.state,
-        "plan": run.plan,
-        "cases": run.cases,
-        "launches": run.launches,
-        "machine": run.machine,
-        "mpi": run.mpi,
-    }

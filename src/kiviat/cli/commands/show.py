@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -22,8 +22,9 @@ from kiviat.cli.text.values import failures, interval, notes, order
 from kiviat.record import InputError, Row
 from kiviat.record.run import Model, Run
 from kiviat.record.traits import TraitsByName, traits_of
-from kiviat.record.units import counted, format_bytes, format_value, three_digits
-from kiviat.report.study.programs import programs
+from kiviat.record.units import counted, format_value, three_digits
+from kiviat.report.study.programs import programs, programs_table
+from kiviat.report.table import Column, Content, Table, Value, tabled
 from kiviat.store import find_run
 from kiviat.store.read import load
 from kiviat.store.tables import load_tables
@@ -93,31 +94,8 @@ def _print_programs(path: Path, summaries: Sequence[Summary], traits: TraitsByNa
     ]
     if not found:
         return
-    once = summaries[0].clock == "simulated"
-    headings = [
-        "program",
-        "",
-        "rate",
-        *([] if once else ["95 % interval"]),
-        "per rank",
-        "time",
-        "in messages",
-    ]
-    lines = [
-        [
-            one.name,
-            one.conditions,
-            one.rate,
-            *([] if once else [one.interval or "too few launches"]),
-            one.per_rank,
-            one.time,
-            one.communication,
-            ", ".join(f"{share.phase} {share.percent:.0f} %" for share in one.shares if share.percent >= 1),
-        ]
-        for one in found
-    ]
     print()
-    print_table("<<" + ">" * (len(headings) - 2) + "<", [*headings, "where the time goes"], lines)
+    print_table(programs_table(found, once=summaries[0].clock == "simulated"))
 
 
 def _print_tables(
@@ -129,9 +107,9 @@ def _print_tables(
         print(f"\n{bold(benchmark)} on {counted(ranks, 'rank')}{axes and ', '}{axes}")
         its = list(found)
         if benchmark in of_studies:
-            _print_quantities(its, traits[benchmark].proofs)
+            print_table(_quantities(its, traits[benchmark].proofs))
         else:
-            _print_table(its, percentiles)
+            print_table(_sizes(its, percentiles))
         if known and (of := kinds(its)):
             print(dim(f"known errors: {in_words(known, of)}"))
         for line in _model(its) if benchmark == "pingpong" else ():
@@ -154,59 +132,69 @@ def _model(summaries: Sequence[Summary]) -> list[str]:
     return [*found, parameters, *filter(None, [fit_warning(fitted)])]
 
 
-def _print_quantities(summaries: Sequence[Summary], proofs: frozenset[str]) -> None:
-    """Print one line per size and quantity.
+def _quantities(summaries: Sequence[Summary], proofs: frozenset[str]) -> Table:
+    """Return a table with a line for each size and quantity.
 
     A study has many quantities, and no single one matters most at every size. Rounding errors, `proofs`, get
     a check mark, because the check has compared them with their bound.
     """
+
+    def value(summary: Summary) -> Value | str:
+        if summary.metric in proofs and summary.checked:
+            return f"✓ {format_value(summary.median, summary.unit)}"
+        return Value(summary.median, summary.unit)
+
     sized = any(summary.bytes is not None for summary in summaries)
     once = summaries[0].clock == "simulated"
-    headings = (
-        ["quantity", "predicted", ""] if once else ["quantity", "median", "95 % interval", "launches", ""]
-    )
-    lines = []
-    before = None
-    for summary in summaries:
-        value = format_value(summary.median, summary.unit)
-        proved = summary.metric in proofs
-        cells = [summary.metric.replace("_", " "), f"✓ {value}" if proved and summary.checked else value]
-        cells += [] if once else ["" if proved else interval(summary), str(summary.launches)]
-        cells.append(notes(summary, summary.sync))
-        if sized:
-            cells.insert(0, format_bytes(summary.bytes) if summary.bytes != before else "")
-            before = summary.bytes
-        lines.append(cells)
-    alignment = ">" * sized + "<" + ">" * (len(headings) - 2) + "<"
-    print_table(alignment, ["bytes"] * sized + headings, lines)
+    size: Column[Summary] = Column("bytes", lambda summary: summary.bytes, "B", merged=True)
+    launched: list[Column[Summary]] = [
+        Column("95 % interval", lambda one: "" if one.metric in proofs else interval(one), side=">"),
+        Column("launches", lambda summary: summary.launches, "number"),
+    ]
+    columns: list[Column[Summary]] = [
+        *([size] if sized else []),
+        Column("quantity", lambda summary: summary.metric.replace("_", " ")),
+        Column("predicted" if once else "median", value, side=">"),
+        *([] if once else launched),
+        Column("", lambda summary: notes(summary, summary.sync)),
+    ]
+    return tabled("Quantities", columns, summaries)
 
 
-def _print_table(summaries: Sequence[Summary], percentiles: bool) -> None:
-    """Print one line per size: the time with its interval, then the medians of the other metrics."""
-    sizes = list(dict.fromkeys(summary.bytes for summary in summaries))
+def _sizes(summaries: Sequence[Summary], percentiles: bool) -> Table:
+    """Return a table with a line for each size: the time with its interval, then medians of other metrics."""
     metrics = list(dict.fromkeys(summary.metric for summary in summaries))
     values = {(summary.bytes, summary.metric): summary for summary in summaries}
     first, *others = sorted(metrics, key=lambda metric: metric != "time")
     syncs = {summary.sync for summary in summaries}
     expected_sync = syncs.pop() if len(syncs) == 1 else None
     once = summaries[0].clock == "simulated"
-    extra = ("p90", "p99") if percentiles and not once else ()
-    headings = ["bytes", first, *([] if once else ["95 % interval"]), *extra, *others]
-    headings += [""] if once else ["launches", ""]
-    lines = []
-    for size in sizes:
-        found = [values.get((size, metric)) for metric in (first, *others)]
-        medians = [format_value(one.median, one.unit) if one else "" for one in found]
-        cells = ["–" if size is None else format_bytes(size), medians[0]]
-        main = found[0]
-        if main and once:
-            cells += [*medians[1:], notes(main, expected_sync)]
-        elif main:
-            cells += [interval(main), *(format_value(getattr(main, name), main.unit) for name in extra)]
-            cells += [*medians[1:], str(main.launches), notes(main, expected_sync)]
-        else:
-            between = len(headings) - len(cells) - len(others) - (1 if once else 2)
-            cells += [*[""] * between, *medians[1:], *[""] * (1 if once else 2)]
-        lines.append(cells)
-    alignment = ">" * (len(headings) - 1) + "<"
-    print_table(alignment, [heading.replace("_", " ") for heading in headings], lines)
+
+    def of_metric(metric: str) -> Column[int | None]:
+        def median(size: int | None) -> Value | None:
+            one = values.get((size, metric))
+            return Value(one.median, one.unit) if one else None
+
+        return Column(metric.replace("_", " "), median, side=">", absent="")
+
+    def of_first(heading: str, of: Callable[[Summary], Content], side: str = ">") -> Column[int | None]:
+        def content(size: int | None) -> Content:
+            one = values.get((size, first))
+            return of(one) if one else ""
+
+        return Column(heading, content, side=side)
+
+    extra = {
+        "p90": lambda one: Value(one.p90, one.unit),
+        "p99": lambda one: Value(one.p99, one.unit),
+    }
+    columns: list[Column[int | None]] = [
+        Column("bytes", lambda size: size, "B", absent="–"),
+        of_metric(first),
+        *([] if once else [of_first("95 % interval", interval)]),
+        *([of_first(name, of) for name, of in extra.items()] if percentiles and not once else []),
+        *map(of_metric, others),
+        *([] if once else [of_first("launches", lambda one: str(one.launches))]),
+        of_first("", lambda one: notes(one, expected_sync), "<"),
+    ]
+    return tabled("Sizes", columns, dict.fromkeys(summary.bytes for summary in summaries))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, count
+from operator import itemgetter
+from typing import Any
 
 from kiviat.cli.options.request import SqlRequest
-from kiviat.cli.text.table import print_csv, print_json, print_table
+from kiviat.cli.text.table import print_table
+from kiviat.report.table import Column, tabled
 from kiviat.store import find_run, list_runs
 from kiviat.store.ask import ask
 
@@ -17,13 +20,11 @@ def execute(request: SqlRequest) -> int:
     names, rows = ask(runs, request.query, request.unsafe)
     if not names:
         return 0  # the statement returns no rows
-    if request.format == "table":
-        cells = [["" if value is None else str(value) for value in row] for row in rows]
-        print_table("<" * len(names), names, cells)
-        return 0
-    unique = _unique(names)
-    dictionaries = [dict(zip(unique, row, strict=True)) for row in rows]
-    (print_csv if request.format == "csv" else print_json)(dictionaries)
+    columns: list[Column[Sequence[Any]]] = [
+        Column(name, itemgetter(place), key=key, absent="")
+        for place, (name, key) in enumerate(zip(names, _unique(names), strict=True))
+    ]
+    print_table(tabled(request.query, columns, rows), request.format)
     return 0
 
 

@@ -27,6 +27,7 @@ from kiviat.record.traits import traits_of
 from kiviat.record.types import Row
 from kiviat.report.facts.runs import labels
 from kiviat.report.study.paper_page import render_study
+from kiviat.report.table import Column, tabled
 from kiviat.store import find_run, read_run
 from kiviat.store.read import load
 from kiviat.store.tables import load_tables
@@ -181,17 +182,11 @@ def _print_summary(
 def _list(request: StudyRequest) -> int:
     studies = [read_study(path) for path in study_files()]
     citations = {paper.name: paper.short for paper in papers()}
-    lines = [
-        [study.name, citations.get(study.paper, study.paper), str(len(study.figures)), study.summary]
-        for study in studies
+    columns: list[Column[StudyDefinition]] = [
+        Column("study", lambda study: study.name, key="study"),
+        Column("paper", lambda study: citations.get(study.paper, study.paper), key="paper"),
+        Column("figures", lambda study: len(study.figures), "number", key="figures"),
+        Column("runs", lambda study: study.summary, key="runs"),
     ]
-    heads = ["study", "paper", "figures", "runs"]
-    if request.format == "table":
-        print_table("<<><", heads, lines)
-    else:
-        entries = [dict(zip(heads, line, strict=True)) for line in lines]
-        if request.format == "json":
-            print_json(entries)
-        else:
-            print_csv(entries)
+    print_table(tabled("Studies", columns, studies), request.format)
     return 0

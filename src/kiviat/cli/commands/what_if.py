@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
 
 from kiviat.analysis.aggregate.calibration import calibrated
 from kiviat.analysis.aggregate.known_errors import PAGE, KnownErrors, error_text, kind_of, known_errors
@@ -31,9 +32,13 @@ from kiviat.plan import Overrides, load_plan
 from kiviat.plan.case import Case
 from kiviat.record import InputError, Record
 from kiviat.record.published import Fact
-from kiviat.record.units import UNAVAILABLE, format_bytes, format_value
+from kiviat.record.units import format_bytes, format_value
+from kiviat.report.table import Column, Value, tabled
 from kiviat.report.topology.text import in_short
 from kiviat.trace import Trace, read_trace
+
+# A value before and after the change.
+Line: TypeAlias = dict[str, Any]
 
 
 def execute(request: WhatIfRequest) -> int:
@@ -141,7 +146,7 @@ def _cases(request: WhatIfRequest, ranks: int) -> Sequence[Case]:
 
 def _lines(
     before: Record, after: Record, known: KnownErrors, published: Mapping[tuple[str, str], Fact]
-) -> Iterator[dict[str, object]]:
+) -> Iterator[Line]:
     """Yield the lines of a case: its time, or all metrics of a study, before and after.
 
     `published` is the published value of the machine as it is, `known_error` that of its model on the kind.
@@ -173,7 +178,7 @@ def _print(
     base: Machine,
     changed: Machine,
     settings: Sequence[str],
-    lines: Sequence[dict[str, object]],
+    lines: Sequence[Line],
     apart: bool,
 ) -> None:
     print(bold(f"{base.name}, simulated"), dim(f"version {base.version}, hash {base.hash[:16]}"))
@@ -186,33 +191,13 @@ def _print(
         print(f"uncalibrated: {base.uncalibrated}")
     else:
         print(f"calibrated {calibrated(base)}; uncalibrated as soon as it is changed")
-    shown = []
-    for line in lines:
-        ratio = line["ratio"]
-        better = "" if not isinstance(ratio, float) else _judged(ratio, str(line["better"]))
-        size = line["bytes"]
-        shown.append(
-            [
-                f"{line['benchmark']} {line['axes']}".strip(),
-                str(line["ranks"]),
-                format_bytes(size) if isinstance(size, int) else "–",
-                str(line["metric"]).replace("_", " "),
-                *(_value(line[name], str(line["unit"])) for name in ("base", "changed")),
-                UNAVAILABLE if not isinstance(ratio, float) else f"{ratio:.3f}",
-                better,
-                "–" if line["published"] is None else _value(line["published"], str(line["unit"])),
-                str(line["known_error"]),
-            ]
-        )
-    heads = ["benchmark", "ranks", "bytes", "", "base", "changed", "changed/base", ""]
-    heads += ["published", "error of the base"]
-    print_table("<>><>>><><", heads, shown)
+    print_table(tabled("Changes", _COLUMNS, lines))
     print(f"error of the base: on published rows of that kind; {PAGE}")
-    if all(cells[7] == "equal" for cells in shown):
+    if all(_judged(line) == "equal" for line in lines):
         print(f"nothing changed: what is slowest here was left as it is. {_slowest(changed, lines, apart)}")
 
 
-def _slowest(machine: Machine, lines: Sequence[dict[str, object]], apart: bool) -> str:
+def _slowest(machine: Machine, lines: Sequence[Line], apart: bool) -> str:
     """Return a hint on why a change has no effect."""
     if not apart:
         return "All ranks are on one node; -n 2x1 puts one on each of two"
@@ -226,12 +211,25 @@ def _slowest(machine: Machine, lines: Sequence[dict[str, object]], apart: bool) 
     )
 
 
-def _value(value: object, unit: str) -> str:
-    return format_value(value if isinstance(value, float | int) else None, unit)
-
-
-def _judged(ratio: float, better: str) -> str:
+def _judged(line: Line) -> str:
     """Return "better", "worse" or "equal"; changes below one part in a thousand are equal."""
+    ratio = line["ratio"]
+    if ratio is None:
+        return ""
     if abs(ratio - 1) < 1e-3:
         return "equal"
-    return "better" if (ratio > 1) == (better == "higher") else "worse"
+    return "better" if (ratio > 1) == (line["better"] == "higher") else "worse"
+
+
+_COLUMNS: tuple[Column[Line], ...] = (
+    Column("benchmark", lambda line: f"{line['benchmark']} {line['axes']}".strip()),
+    Column("ranks", lambda line: line["ranks"], "number"),
+    Column("bytes", lambda line: line["bytes"], "B", absent="–"),
+    Column("", lambda line: line["metric"].replace("_", " ")),
+    Column("base", lambda line: Value(line["base"], line["unit"]), side=">"),
+    Column("changed", lambda line: Value(line["changed"], line["unit"]), side=">"),
+    Column("changed/base", lambda line: line["ratio"], "ratio"),
+    Column("", _judged),
+    Column("published", lambda line: Value(line["published"], line["unit"]), side=">", absent="–"),
+    Column("error of the base", lambda line: line["known_error"]),
+)

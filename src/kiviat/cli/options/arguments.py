@@ -915,6 +915,7 @@ def _model(command: argparse.ArgumentParser) -> None:
     fit.add_argument(
         "--memory-bandwidth", metavar="RATE", help="memory bandwidth of a node (default: assumed)"
     )
+    fit.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
     predict = _action(
         actions,
         "predict",
@@ -933,6 +934,7 @@ def _model(command: argparse.ArgumentParser) -> None:
         "A row is one published value, such as a bandwidth in a table of a paper (folder published/).",
     )
     check.add_argument("machine", metavar="MACHINE", help=_MACHINE)
+    check.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
     validate = _action(
         actions,
         "validate",
@@ -945,6 +947,7 @@ def _model(command: argparse.ArgumentParser) -> None:
     validate.add_argument(
         "machines", nargs="*", metavar="MACHINE", help="machines to validate (default: all)"
     )
+    validate.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
     validate.add_argument(
         "--rows",
         metavar="FILE",

@@ -270,6 +270,7 @@ class ModelFitRequest(Request):
     flops: str | None
     core_memory_bandwidth: str | None
     memory_bandwidth: str | None
+    format: TableFormat
 
 
 @dataclass(frozen=True)
@@ -288,6 +289,7 @@ class ModelCheckRequest(Request):
 
     module = "subcommands.model_rows"
     machine: str
+    format: TableFormat
 
 
 @dataclass(frozen=True)

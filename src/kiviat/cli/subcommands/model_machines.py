@@ -27,6 +27,7 @@ from kiviat.machine.modelled.quantity import Quantity
 from kiviat.record import write_whole
 from kiviat.record.published import Fact, papers
 from kiviat.record.units import counted, format_value
+from kiviat.report.table import Column, tabled
 from kiviat.report.topology.text import Shape, described, sketch
 
 _NARROW, _WIDE = 72, 110
@@ -75,20 +76,20 @@ def _list(request: ModelListRequest) -> int:
     if request.format != "table":
         print_rows([_entry(machine) for machine in found], request.format)
         return 0
-    headings = ["name", "nodes × sockets × cores", "network", "calibration", f"error ({PAGE})", "machine"]
-    rows = [
-        [
-            machine.name,
-            f"{machine.nodes} × {machine.whole('node.sockets')} × {machine.whole('node.cores')}",
-            machine.topology_kind,
-            in_short(machine),
-            short_text(known_errors(machine)),
-            machine.title,
-        ]
-        for machine in found
+    columns: list[Column[Machine]] = [
+        Column("name", lambda machine: machine.name),
+        Column("nodes × sockets × cores", _size, side=">"),
+        Column("network", lambda machine: machine.topology_kind),
+        Column("calibration", in_short),
+        Column(f"error ({PAGE})", lambda machine: short_text(known_errors(machine))),
+        Column("machine", lambda machine: machine.title),
     ]
-    print_table("<><<<<", headings, rows)
+    print_table(tabled("Modelled machines", columns, found))
     return 0
+
+
+def _size(machine: Machine) -> str:
+    return f"{machine.nodes} × {machine.whole('node.sockets')} × {machine.whole('node.cores')}"
 
 
 def _entry(machine: Machine) -> dict[str, Any]:
@@ -247,11 +248,14 @@ def _print_numbers(machine: Machine, heading: str, found: Sequence[tuple[str, Qu
     if not found:
         return
     print(f"\n{bold(heading)}")
-    rows = [
-        [place, _meaning(machine, place), quantity.text, quantity.confidence, ", ".join(quantity.source)]
-        for place, quantity in found
+    columns: list[Column[tuple[str, Quantity]]] = [
+        Column("number", lambda one: one[0]),
+        Column("what", lambda one: _meaning(machine, one[0])),
+        Column("value", lambda one: one[1].text, side=">"),
+        Column("confidence", lambda one: one[1].confidence),
+        Column("source", lambda one: ", ".join(one[1].source)),
     ]
-    print_table("<<><<", ["number", "what", "value", "confidence", "source"], rows)
+    print_table(tabled(heading, columns, found))
     for place, quantity in found:
         if quantity.note:
             for line in textwrap.wrap(f"{place}: {quantity.note}", _width() - 2, subsequent_indent="  "):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,17 +13,19 @@ from kiviat.analysis.published.results import key, lookup_in
 from kiviat.analysis.published.text import about_text
 from kiviat.analysis.published.verdict import judge, questions
 from kiviat.cli.options.request import ModelFitRequest, TableFormat
-from kiviat.cli.text.table import bold, print_rows, print_table
+from kiviat.cli.text.table import bold, print_table
 from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, find_machine, load_machine, machines
 from kiviat.model.changes import assumed_places, changed, changes
 from kiviat.model.own_rows import own_rows
-from kiviat.model.published_fit import Factors, PublishedFit, fit_published
+from kiviat.model.published_fit import Factors, FittedNumber, PublishedFit, fit_published
 from kiviat.model.validation import subject
 from kiviat.model.variant_file import variant_file
 from kiviat.plan import shipped_benchmarks
 from kiviat.record import InputError, write_whole
-from kiviat.record.units import counted, format_value
+from kiviat.record.published import Fact
+from kiviat.record.units import counted
+from kiviat.report.table import Absent, Column, Value, tabled
 
 _FORMS = ("best", "least")
 
@@ -76,7 +79,7 @@ def leave_one_run_out(machine: Machine, named: Sequence[str], form: TableFormat)
             f"{machine.name} has rows of one published run only ({next(iter(runs))}): nothing is left to fit "
             "it to"
         )
-    lines: list[dict[str, object]] = []
+    lines: list[_LeftOut] = []
     for name, left_out in runs.items():
         others = [one for run, of in runs.items() if run != name for one in of]
         reason, answers = "", list[float | None]([None] * len(left_out))
@@ -86,26 +89,52 @@ def leave_one_run_out(machine: Machine, named: Sequence[str], form: TableFormat)
             reason = str(error)
         else:
             (answers,) = _predicted([changed(machine, _settings(fit.factors))], left_out)
-        for question, value in zip(left_out, answers, strict=True):
-            fact = question.row.number
-            assert fact is not None
-            lines.append(
-                {
-                    "run": name,
-                    "row": question.row.id,
-                    "about": about_text(question.row),
-                    "unit": fact.unit,
-                    "published": fact.value,
-                    "predicted": value,
-                    "error": None if value is None else value / fact.value - 1,
-                    "reason": reason,
-                }
-            )
-    if form != "table":
-        print_rows(lines, form)
-    else:
-        _print_left_out(machine, free, lines)
+        lines += [_left_out(name, one, value, reason) for one, value in zip(left_out, answers, strict=True)]
+    if form == "table":
+        print(f"{bold(machine.name)}: {', '.join(free)} fitted to all runs but the one predicted")
+    print_table(tabled("Cross-validation", _COLUMNS, lines), form)
+    errors = [abs(line.error) for line in lines if line.error is not None]
+    if form == "table" and errors:
+        middle = 100 * statistics.median(errors)
+        print(f"cross-validated: median error {middle:.1f} %, largest {100 * max(errors):.1f} %")
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _LeftOut:
+    """A published value, and its prediction by the machine fitted to all other runs, or why there is none."""
+
+    run: str
+    row: Row
+    published: Fact
+    predicted: float | None
+    reason: str
+
+    @property
+    def error(self) -> float | None:
+        return None if self.predicted is None else self.predicted / self.published.value - 1
+
+
+def _left_out(run: str, question: Question, predicted: float | None, reason: str) -> _LeftOut:
+    fact = question.row.number
+    assert fact is not None
+    return _LeftOut(run, question.row, fact, predicted, reason)
+
+
+_COLUMNS: tuple[Column[_LeftOut], ...] = (
+    Column("run left out", lambda line: line.run, key="run"),
+    Column("row", lambda line: line.row.id, key="row"),
+    Column("", lambda line: about_text(line.row), key="about"),
+    Column(None, lambda line: line.published.unit, key="unit"),
+    Column(
+        "published", lambda line: Value(line.published.value, line.published.unit), key="published", side=">"
+    ),
+    Column("predicted", lambda line: Value(line.predicted, line.published.unit), key="predicted", side=">"),
+    Column(
+        "error", lambda line: Absent(line.reason) if line.error is None else line.error, "error", "error", "<"
+    ),
+    Column(None, lambda line: line.reason, key="reason"),
+)
 
 
 def _run(question: Question) -> str:
@@ -115,27 +144,6 @@ def _run(question: Question) -> str:
     fact = question.row.fact
     benchmark = fact.benchmark.split(" ")[0]
     return ", ".join(filter(None, (paper.short, benchmark, count, system.placement)))
-
-
-def _print_left_out(machine: Machine, free: Sequence[str], lines: Sequence[dict[str, object]]) -> None:
-    print(f"{bold(machine.name)}: {', '.join(free)} fitted to all runs but the one predicted")
-    shown, errors = [], []
-    for line in lines:
-        error, unit = line["error"], str(line["unit"])
-        if isinstance(error, float):
-            errors.append(abs(error))
-        values = [line[name] for name in ("published", "predicted")]
-        shown.append(
-            [
-                *(str(line[name]) for name in ("run", "row", "about")),
-                *(format_value(one if isinstance(one, float) else None, unit) for one in values),
-                f"{100 * error:+.1f} %" if isinstance(error, float) else str(line["reason"]),
-            ]
-        )
-    print_table("<<<>><", ["run left out", "row", "", "published", "predicted", "error"], shown)
-    if errors:
-        middle = 100 * statistics.median(errors)
-        print(f"cross-validated: median error {middle:.1f} %, largest {100 * max(errors):.1f} %")
 
 
 def _settings(factors: Factors) -> list[str]:
@@ -188,25 +196,24 @@ def _predicted(tried: Sequence[Machine], asked: Sequence[Question]) -> list[list
 
 
 def _print(machine: Machine, fit: PublishedFit, asked: Sequence[Question]) -> None:
-    lines = [
-        [
-            one.place,
-            f"×{one.factor:.4g}",
-            f"±{100 * one.error:.2g} %",
-            ", ".join(f"{row} ({100 * share:.0f} %)" for row, share in one.rows),
-        ]
-        for one in fit.numbers
+    numbers: list[Column[FittedNumber]] = [
+        Column("number", lambda one: one.place),
+        Column(f"of {machine.name}", lambda one: f"×{one.factor:.4g}", side=">"),
+        Column("error", lambda one: f"±{100 * one.error:.2g} %", side=">"),
+        Column("determined by", lambda one: ", ".join(f"{row} ({100 * s:.0f} %)" for row, s in one.rows)),
     ]
-    print_table("<>><", ["number", f"of {machine.name}", "error", "determined by"], lines)
+    print_table(tabled("Numbers", numbers, fit.numbers))
     if fit.undetermined:
         print(f"left as they are, for no row determines them: {', '.join(fit.undetermined)}")
     print()
-    rows = [
-        [one.row.id, about_text(one.row), f"{100 * before:+.1f} %", f"{100 * after:+.1f} %"]
-        for one, before, after in zip(asked, fit.before, fit.after, strict=True)
+    rows: list[Column[tuple[Question, float, float]]] = [
+        Column("row", lambda line: line[0].row.id),
+        Column("", lambda line: about_text(line[0].row)),
+        Column("before", lambda line: line[1], "error"),
+        Column("after", lambda line: line[2], "error"),
     ]
-    print_table("<<>>", ["row", "", "before", "after"], rows)
-    print(f"development errors of {counted(len(rows), 'row')}: none of them is a prediction")
+    print_table(tabled("Rows", rows, zip(asked, fit.before, fit.after, strict=True)))
+    print(f"development errors of {counted(len(asked), 'row')}: none of them is a prediction")
 
 
 def _refuse_invalid(text: str, folder: Path, path: Path, machine: Machine) -> None:

@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from kiviat.analysis.published.question import Question
 from kiviat.analysis.published.results import key, lookup_in
-from kiviat.analysis.published.text import about_text, evidence_text, published_text
+from kiviat.analysis.published.text import (
+    about_text,
+    answer_text,
+    error_text,
+    evidence_text,
+    published_text,
+)
 from kiviat.analysis.published.verdict import TOLERANCE, Verdict, conflicts, is_exact, judge
 from kiviat.analysis.published.verdict import questions as asked_of
 from kiviat.cli.options.request import ModelCheckRequest, ModelValidateRequest
 from kiviat.cli.subcommands.model_published import leave_one_run_out, rows_in, simulated_case
-from kiviat.cli.text.table import bold, print_rows, print_table
+from kiviat.cli.text.table import bold, print_table
 from kiviat.cli.visible import erase_line, visible_cell
 from kiviat.launch.run.simulated_runner import simulate
 from kiviat.machine.modelled.machine import Machine, find_machine, machines
 from kiviat.model.across import cases_across, lookup_across, questions_across
 from kiviat.model.changes import changed
-from kiviat.model.page import ModelResult, ModelVerdict, columns, effect_text, errors, page, read_earlier
+from kiviat.model.page import ModelResult, ModelVerdict, effect_text, errors, page, read_earlier
 from kiviat.model.sensitivity import Variant, effects, variants
 from kiviat.model.validation import calibration, compared, subject, validation
 from kiviat.record import InputError, Record, write_whole
+from kiviat.record.published import Fact
 from kiviat.record.units import counted
 from kiviat.record.validated import VALIDATED_FILE, read_compared, write_compared
+from kiviat.report.table import Column, tabled
 
 _PAGE = Path("docs/reference/validation.md")
 _ERRORS = Path("machines") / VALIDATED_FILE
@@ -53,24 +62,35 @@ def _check(request: ModelCheckRequest) -> int:
         print(f"{machine.name}: nothing to check: {reason}")
         return 0
     contradicting = conflicts(questions)
-    lines, off = [], 0
-    for question, verdict in zip(questions, _judged(machine, questions), strict=True):
+    off = f"off by more than {100 * TOLERANCE:.0f} %"
+
+    def note(question: Question, verdict: Verdict) -> str:
         row = verdict.row
-        note = ""
         if row.id in contradicting:
-            note = f"contradicts {', '.join(contradicting[row.id])}"
-        elif not is_exact(question):
-            note = "not exact" if question.series else "no message: it sets a rate or a size"
-        elif row.id in machine.base_rows:
-            note = f"a row of {machine.base}, which this is a variant of"
-        elif verdict.error is None or abs(verdict.error) > TOLERANCE:
-            note, off = f"off by more than {100 * TOLERANCE:.0f} %", off + 1
-        lines.append([row.id, about_text(row), *columns(verdict), note])
-    print(f"{bold(machine.name)}: {machine.title}, version {machine.version}, hash {machine.hash[:16]}")
-    print_table("<<>>><", ["row", "", "published", "model", "error", ""], lines)
-    if off:
-        print(f"{counted(off, 'row')} off by more than {100 * TOLERANCE:.0f} %")
-    return 1 if off else 0
+            return f"contradicts {', '.join(contradicting[row.id])}"
+        if not is_exact(question):
+            return "not exact" if question.series else "no message: it sets a rate or a size"
+        if row.id in machine.base_rows:
+            return f"a row of {machine.base}, which this is a variant of"
+        return off if verdict.error is None or abs(verdict.error) > TOLERANCE else ""
+
+    judged = _judged(machine, questions)
+    notes = {
+        verdict.row.id: note(question, verdict) for question, verdict in zip(questions, judged, strict=True)
+    }
+    if request.format == "table":
+        print(_heading(machine))
+    columns = [*_COLUMNS, Column[_Line]("", lambda line: notes[line.verdict.row.id], key="note")]
+    lines = [_Line(ModelVerdict(verdict), machine) for verdict in judged]
+    print_table(tabled("Rows", columns, lines), request.format)
+    count = list(notes.values()).count(off)
+    if count and request.format == "table":
+        print(f"{counted(count, 'row')} {off}")
+    return 1 if count else 0
+
+
+def _heading(machine: Machine) -> str:
+    return f"{bold(machine.name)}: {machine.title}, version {machine.version}, hash {machine.hash[:16]}"
 
 
 def _validate(request: ModelValidateRequest) -> int:
@@ -103,7 +123,9 @@ def _validate(request: ModelValidateRequest) -> int:
             middle = statistics.median(everything)
             print(f"\n{counted(len(everything), 'number')}: median error {100 * middle:.0f} %")
     else:
-        print_rows([*_data(results), *(_line("", "", one) for one in across)], request.format)
+        lines = [_Line(one, machine) for machine, judged in results for one in judged]
+        lines += [_Line(ModelVerdict(one)) for one in across]
+        print_table(tabled("Rows", [*_OF_MACHINE, *_columns(request.sensitivity)], lines), request.format)
     if request.write:
         kept = {} if not request.machines else read_compared(_ERRORS)
         kept |= {one.machine.name: one.stored for one in written}
@@ -157,35 +179,10 @@ def _print_across(across: Sequence[Verdict]) -> None:
     if not across:
         return
     print(f"\n{bold('Across machines')}")
-    lines = [
-        [one.row.id, about_text(one.row)[:48], *columns(one), evidence_text(one)[:160]] for one in across
-    ]
-    print_table("<<>><<", ["row", "", "published", "predicted", "error", "values"], lines)
+    columns = [*_COLUMNS, Column[_Line]("values", lambda line: evidence_text(line.verdict))]
+    print_table(tabled("Across machines", columns, [_Line(ModelVerdict(one)) for one in across]))
     judged = [one.holds for one in across if one.holds is not None]
     print(f"{sum(judged)} of {len(judged)} orderings and bounds hold")
-
-
-def _data(results: Sequence[tuple[Machine, Sequence[ModelVerdict]]]) -> Iterator[dict[str, object]]:
-    for machine, judged in results:
-        for one in judged:
-            yield _line(machine.name, machine.hash, one.verdict)
-
-
-def _line(machine: str, hashed: str, verdict: Verdict) -> dict[str, object]:
-    """Return a verdict as data; `machine` is empty for rows across machines."""
-    fact, answer = verdict.row.number, verdict.answer
-    return {
-        "machine": machine,
-        "hash": hashed,
-        "row": verdict.row.id,
-        "about": about_text(verdict.row),
-        "unit": fact.unit if fact else "",
-        "published": fact.value if fact else published_text(verdict.row),
-        "predicted": answer,
-        "error": verdict.error if verdict.holds is None else None,
-        "holds": verdict.holds,
-        "reason": verdict.words if answer is None else "",
-    }
 
 
 def _refuse_writing(request: ModelValidateRequest) -> None:
@@ -241,18 +238,60 @@ def _teller(machine: Machine) -> Callable[[str], None]:
 def _print(machine: Machine, judged: Sequence[ModelVerdict], sensitivity: bool) -> None:
     if sys.stderr.isatty():
         erase_line()
-    print(f"\n{bold(machine.name)}: {machine.title}, version {machine.version}, hash {machine.hash[:16]}")
+    print(f"\n{_heading(machine)}")
     if machine.uncalibrated:
         print(f"uncalibrated: {machine.uncalibrated}")
     if not judged:
         print("no published row to hold it to")
         return
-    lines = []
-    for one in judged:
-        row = one.verdict.row
-        cells = [row.id, about_text(row)[:60], *columns(one.verdict)]
-        lines.append(cells + (["; ".join(map(effect_text, one.causes[:4]))] if sensitivity else []))
-    heads = ["row", "", "published", "predicted", "error", *(["± 25 % of what is assumed"] * sensitivity)]
-    print_table("<<>><" + "<" * sensitivity, heads, lines)
+    print_table(tabled("Rows", _columns(sensitivity), [_Line(one, machine) for one in judged]))
     if numbers := errors(judged):
         print(f"median error {100 * statistics.median(numbers):.0f} %, largest {100 * max(numbers):.0f} %")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A row with its verdict; without a machine, across several."""
+
+    judged: ModelVerdict
+    machine: Machine | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.judged.verdict
+
+    @property
+    def number(self) -> Fact | None:
+        return self.verdict.row.number
+
+
+def _published(line: _Line) -> float | str:
+    return line.number.value if line.number else published_text(line.verdict.row)
+
+
+_OF_MACHINE: tuple[Column[_Line], ...] = (
+    Column(None, lambda line: line.machine.name if line.machine else "", key="machine"),
+    Column(None, lambda line: line.machine.hash if line.machine else "", key="hash"),
+)
+_COLUMNS: tuple[Column[_Line], ...] = (
+    Column("row", lambda line: line.verdict.row.id, key="row"),
+    Column("", lambda line: about_text(line.verdict.row), key="about"),
+    Column("published", lambda line: published_text(line.verdict.row), side=">"),
+    Column("predicted", lambda line: answer_text(line.verdict), side=">"),
+    Column("error", lambda line: error_text(line.verdict)),
+    Column(None, lambda line: line.number.unit if line.number else "", key="unit"),
+    Column(None, _published, key="published"),
+    Column(None, lambda line: line.verdict.answer, key="predicted"),
+    Column(None, lambda line: line.verdict.error if line.verdict.holds is None else None, key="error"),
+    Column(None, lambda line: line.verdict.holds, key="holds"),
+    Column(None, lambda line: line.verdict.words if line.verdict.answer is None else "", key="reason"),
+)
+
+
+def _columns(sensitivity: bool) -> list[Column[_Line]]:
+    effects: Column[_Line] = Column(
+        "± 25 % of what is assumed",
+        lambda line: "; ".join(map(effect_text, line.judged.causes[:4])),
+        key="effects",
+    )
+    return [*_COLUMNS, *([effects] if sensitivity else [])]

@@ -14,7 +14,7 @@ from statistics import median
 
 from kiviat.cli.options.request import PlaceRequest
 from kiviat.cli.options.traffic import Program
-from kiviat.cli.text.table import print_csv, print_json, print_table
+from kiviat.cli.text.table import print_table
 from kiviat.launch.mpi.command_line import LauncherCommand, taken_apart, toolchain_of
 from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain
@@ -23,7 +23,8 @@ from kiviat.launch.substrates.substrate import Substrate
 from kiviat.placement import Layout, Place
 from kiviat.placement.prediction import Prediction
 from kiviat.record import InputError
-from kiviat.record.units import format_bytes, format_range, format_value
+from kiviat.record.units import format_bytes
+from kiviat.report.table import Column, Interval, Table, tabled
 
 
 def verify(
@@ -60,8 +61,7 @@ def verify(
     if request.format == "table":
         _print(seen, predictions, launching)
     else:
-        lines = [_line(name, trials, predictions[name]) for name, trials in seen.items()]
-        print_csv(lines) if request.format == "csv" else print_json(lines)
+        print_table(_table(seen, predictions), request.format)
     return 0
 
 
@@ -106,24 +106,8 @@ def _shared(substrate: Substrate) -> Path | None:
 
 
 def _print(seen: Mapping[str, list[Trial]], predictions: Mapping[str, Prediction], launching: Trial) -> None:
-    rows = []
-    for name, trials in seen.items():
-        times = [trial.launch.elapsed_s for trial in trials]
-        sent = _sent(trials)
-        predicted = predictions[name].nodes
-        rows.append(
-            [
-                name,
-                format_bytes(predicted),
-                format_bytes(sent) if sent is not None else "unavailable",
-                f"{sent / predicted:.3f}" if sent is not None and predicted else "–",
-                format_value(median(times), "s"),
-                format_range(min(times), max(times), "s") if len(times) > 1 else "–",
-            ]
-        )
     print()
-    heads = ["run", "predicted", "left the nodes", "of predicted", "time", "from – to"]
-    print_table("<>>>>>", heads, rows)
+    print_table(_table(seen, predictions))
     if launching.sent_bytes is not None:
         print(
             f"launching nothing sends {format_bytes(launching.sent_bytes)}; headers, acknowledgements and "
@@ -136,12 +120,25 @@ def _sent(trials: list[Trial]) -> int | None:
     return round(median(counted)) if counted else None
 
 
-def _line(name: str, trials: list[Trial], predicted: Prediction) -> dict[str, object]:
-    return {
-        "placement": name,
-        "between_nodes_bytes": predicted.nodes,
-        "worst_link_bytes": predicted.worst_link,
-        "hop_bytes": predicted.hop_bytes,
-        "left_nodes_bytes": _sent(trials),
-        "seconds": [round(trial.launch.elapsed_s, 6) for trial in trials],
-    }
+def _table(seen: Mapping[str, list[Trial]], predictions: Mapping[str, Prediction]) -> Table:
+    def part(name: str) -> float | None:
+        sent, predicted = _sent(seen[name]), predictions[name].nodes
+        return sent / predicted if sent is not None and predicted else None
+
+    times = {name: [trial.launch.elapsed_s for trial in trials] for name, trials in seen.items()}
+    columns: list[Column[str]] = [
+        Column("run", lambda name: name, key="placement"),
+        Column("predicted", lambda name: predictions[name].nodes, "B", key="between_nodes_bytes"),
+        Column(None, lambda name: predictions[name].worst_link, key="worst_link_bytes"),
+        Column(None, lambda name: predictions[name].hop_bytes, key="hop_bytes"),
+        Column("left the nodes", lambda name: _sent(seen[name]), "B", key="left_nodes_bytes"),
+        Column("of predicted", part, "ratio", absent="–"),
+        Column("time", lambda name: median(times[name]), "s"),
+        Column(
+            "from – to",
+            lambda name: Interval(min(times[name]), max(times[name]), "s") if len(times[name]) > 1 else "–",
+            side=">",
+        ),
+        Column(None, lambda name: [round(time, 6) for time in times[name]], key="seconds"),
+    ]
+    return tabled("Runs", columns, seen)

@@ -15,7 +15,8 @@ from kiviat.cli.text.phases import print_phases
 from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_table
 from kiviat.cli.text.waits import facts_of, print_waits
 from kiviat.profile import DISTANCES, Profile, read_profile
-from kiviat.record.units import counted, format_bytes, format_part, format_range, format_value
+from kiviat.record.units import counted, format_bytes, format_part, format_value
+from kiviat.report.profile.tables import calls_table, files_table
 
 _MOST_CALLS = 20
 
@@ -102,10 +103,10 @@ def _print(profile: Profile, use: Use) -> None:
     for line in _crossing(use, profile):
         print(line)
     print()
-    _print_calls(use)
+    print_table(calls_table(use, _MOST_CALLS))
     if use.files:
         print()
-        _print_files(use)
+        print_table(files_table(use))
     for phase in use.phases:
         print(
             f"\nphase {phase.number}: {format_value(phase.mpi_s, 's')} in MPI, "
@@ -122,26 +123,6 @@ def _print(profile: Profile, use: Use) -> None:
         print(dim(remark))
 
 
-def _print_calls(use: Use) -> None:
-    lines = [
-        [
-            call.name,
-            format_part(call.of_mpi),
-            format_part(call.of_time),
-            format_value(call.mean_s, "s"),
-            format_range(call.least_s, call.most_s, "s"),
-            f"{call.calls:,}",
-            format_bytes(call.bytes) if call.messages else "–",
-            call.sizes,
-        ]
-        for call in use.calls[:_MOST_CALLS]
-    ]
-    headings = ["call", "of MPI", "of all", "mean", "on the ranks", "calls", "sent", "sizes"]
-    print_table("<>>>>>><", headings, lines)
-    if len(use.calls) > _MOST_CALLS:
-        print(dim(f"and {counted(len(use.calls) - _MOST_CALLS, 'call')} more; --format csv has all"))
-
-
 def _moved(use: Use) -> list[str]:
     """Return the bytes read from files, and the bytes written."""
     found = []
@@ -149,22 +130,6 @@ def _moved(use: Use) -> list[str]:
         if amount := sum(call.bytes for call in use.files if names in call.name):
             found.append(f"{format_bytes(amount)} {word}")
     return found or ["nothing read or written"]
-
-
-def _print_files(use: Use) -> None:
-    lines = [
-        [
-            call.name,
-            format_part(call.of_time),
-            format_value(call.mean_s, "s"),
-            format_range(call.least_s, call.most_s, "s"),
-            f"{call.calls:,}",
-            format_bytes(call.bytes) if call.messages else "–",
-            call.sizes,
-        ]
-        for call in use.files
-    ]
-    print_table("<>>>>><", ["file I/O", "of all", "mean", "on the ranks", "calls", "bytes", "sizes"], lines)
 
 
 def _crossing(use: Use, profile: Profile) -> list[str]:

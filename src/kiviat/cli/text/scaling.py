@@ -13,18 +13,17 @@ from kiviat.analysis.scaling.laws import Fit
 from kiviat.analysis.scaling.reading import Reading
 from kiviat.analysis.scaling.series import Study
 from kiviat.cli.text.table import bold, print_table
-from kiviat.record.units import counted, format_range, format_value
+from kiviat.record.units import counted
 from kiviat.report.html.panels import evenly
+from kiviat.report.scaling.tables import point_columns, power_columns, remarks_text
 from kiviat.report.scaling.text import (
     energy_text,
     equals_text,
     kind_text,
-    known_text,
     law_text,
-    per_watt_text,
     prediction_text,
-    ratio_text,
 )
+from kiviat.report.table import Column, Table, tabled
 
 # Number of message sizes shown for a benchmark; CSV, JSON and the page have all.
 _MAX_SIZES = 6
@@ -71,7 +70,7 @@ def _print(reading: Reading, published: Sequence[Verdict]) -> None:
     print(f"{bold(study.title)}: {kind_text(study)}\n")
     for place, curve in enumerate(study.curves):
         print(curve.label)
-        _table(study, curve)
+        print_table(_table(study, curve))
         print(f"law: {curve.choice.words}")
         for fit in curve.choice.fits:
             print(f"  {law_text(study, curve, fit)}")
@@ -90,46 +89,15 @@ def _print(reading: Reading, published: Sequence[Verdict]) -> None:
         _print_published(published)
 
 
-def _table(study: Study, curve: Curve) -> None:
+def _table(study: Study, curve: Curve) -> Table:
     powered = any(point.power.watts is not None for point in curve.points)
-    heads = ["ranks", "nodes", "sockets", study.metric]
-    heads += ["low – high", "speedup", "efficiency", "serial fraction"]
-    heads += ["watts", "per watt", "energy"] if powered else []
-    rows = [
-        [*_cells(study, point), *(_power(study, point) if powered else ()), _remarks(curve, point)]
-        for point in curve.points
+    predicted = ["predicted"] if curve.clock == "simulated" else []
+    columns: list[Column[Point]] = [
+        *point_columns(study, study.metric),
+        *(power_columns(study) if powered else ()),
+        Column("", lambda point: ", ".join(filter(None, (*predicted, remarks_text(point))))),
     ]
-    print_table(">" * len(heads) + "<", [*heads, ""], rows)
-
-
-def _cells(study: Study, point: Point) -> list[str]:
-    extremes = (
-        "" if point.least is None or point.most is None else format_range(point.least, point.most, study.unit)
-    )
-    return [
-        str(point.ranks),
-        known_text(point.nodes),
-        known_text(point.sockets),
-        format_value(point.value, study.unit),
-        extremes if point.samples > 1 else "",
-        ratio_text(point.speedup),
-        ratio_text(point.efficiency, "%"),
-        "" if point.serial is None else ratio_text(point.serial),
-    ]
-
-
-def _power(study: Study, point: Point) -> list[str]:
-    power = point.power
-    return [format_value(power.watts, "W"), per_watt_text(study, power), format_value(power.joules, "J")]
-
-
-def _remarks(curve: Curve, point: Point) -> str:
-    words = ["predicted"] if curve.clock == "simulated" else []
-    words += ["oversubscribed"] if point.oversubscribed else []
-    words += ["disturbed"] if point.disturbed else []
-    if point.meaning.startswith("range"):
-        words.append(point.meaning)
-    return ", ".join(words)
+    return tabled(study.title, columns, curve.points)
 
 
 def as_json(reading: Reading, published: Sequence[Verdict]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Prints rows as an aligned table, as CSV or as JSON."""
+"""Prints tables: aligned in columns for people, as CSV or JSON for programs."""
 
 from __future__ import annotations
 
@@ -6,28 +6,85 @@ import csv
 import json
 import math
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
+from kiviat.cli.options.request import TableFormat
 from kiviat.cli.visible import unfiltered, visible_cell
 from kiviat.record.plain import json_value
+from kiviat.report.table import Table
 
 _BOLD, _DIM, _PLAIN = "\033[1m", "\033[2m", "\033[0m"
+_GAP = "  "
+_LEAST_WIDTH = 16  # of a column of text that is wrapped
 
 
-def print_table(alignment: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows under headings. `alignment` has a letter per column: "<" flush left, ">" flush right."""
-    lines = [[visible_cell(cell) for cell in row] for row in (headings, *rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    print(bold(_line(alignment, lines[0], widths)))
-    for row in lines[1:]:
-        print(_line(alignment, row, widths))
+def print_table(table: Table, form: TableFormat = "table") -> None:
+    """Print a table for people, as wide as the terminal at most, or its rows as CSV or JSON."""
+    if form != "table":
+        print_rows(table.entries(), form)
+        return
+    heads, lines = table_lines(table, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
+    for line in heads:
+        print(bold(line))
+    for line in lines:
+        print(line)
+    for note in table.notes:
+        print(dim(note))
 
 
-def _line(alignment: str, cells: Sequence[str], widths: Sequence[int]) -> str:
-    columns = zip(alignment, cells, widths, strict=True)
-    return "  ".join(f"{cell:{side}{width}}" for side, cell, width in columns).rstrip()
+def table_lines(table: Table, width: int | None = None) -> tuple[list[str], list[str]]:
+    """Return the lines of the headings and of the rows, at most `width` wide.
+
+    Headings are wrapped first, then cells of text. If that is not enough, there are no heading lines, but a
+    block for each row, with a line for each cell behind its heading.
+    """
+    columns = [table.columns[place] for place in table.shown]
+    heads = [visible_cell(", ".join(filter(None, (one.group, one.heading)))) for one in columns]
+    rows = [[visible_cell(cell) for cell in row] for row in table.texts()]
+    cells = [max(map(len, column), default=0) for column in zip(*rows, strict=True)] or [0] * len(heads)
+    widths = [max(len(head), cell) for head, cell in zip(heads, cells, strict=True)]
+    if width is not None and _over(widths, width) > 0:
+        words = [max(map(len, head.split()), default=0) for head in heads]
+        widths = [max(pair) for pair in zip(words, cells, strict=True)]
+        texts = [place for place, column in enumerate(columns) if not column.right]
+        while (over := _over(widths, width)) > 0:
+            widest = max(texts, key=lambda place: widths[place], default=0)
+            if widths[widest] <= _LEAST_WIDTH or not texts:
+                return [], _blocks(heads, rows)
+            widths[widest] = max(_LEAST_WIDTH, widths[widest] - over)
+    sides = [">" if column.right else "<" for column in columns]
+    return _lines(heads, sides, widths), [line for row in rows for line in _lines(row, sides, widths)]
+
+
+def _over(widths: Sequence[int], width: int) -> int:
+    return sum(widths) + len(_GAP) * (len(widths) - 1) - width
+
+
+def _lines(cells: Sequence[str], sides: Sequence[str], widths: Sequence[int]) -> list[str]:
+    wrapped = [
+        textwrap.wrap(cell, width, break_on_hyphens=False) if len(cell) > width else [cell]
+        for cell, width in zip(cells, widths, strict=True)
+    ]
+    return [
+        _GAP.join(
+            f"{part:{side}{width}}" for part, side, width in zip(parts, sides, widths, strict=True)
+        ).rstrip()
+        for parts in zip_longest(*wrapped, fillvalue="")
+    ]
+
+
+def _blocks(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    indent = max(map(len, heads))
+    return [
+        line
+        for row in rows
+        for line in (*(f"{head:{indent}}  {cell}" for head, cell in zip(heads, row, strict=True) if cell), "")
+    ]
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], form: str) -> None:

@@ -12,6 +12,7 @@ from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_table
 from kiviat.cli.text.waits import print_waits
 from kiviat.profile.recorded import recorded_in
 from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value
+from kiviat.report.table import Column, tabled
 from kiviat.trace import Trace, read_trace
 
 
@@ -83,11 +84,12 @@ def _print(trace: Trace) -> None:
     )
     if trace.rate:
         print(dim(f"a core here: {format_value(trace.rate.flops, 'flop/s')} ({trace.rate.how})"))
-    lines = [
-        [one["operation"].replace("_", " "), f"{one['calls']:,}", format_bytes(one["bytes"])]
-        for one in _operations(trace)
-    ]
     print()
-    print_table("<>>", ["operation", "calls", "bytes given"], lines)
+    columns: list[Column[dict[str, Any]]] = [
+        Column("operation", lambda one: one["operation"].replace("_", " ")),
+        Column("calls", lambda one: one["calls"], "count"),
+        Column("bytes given", lambda one: one["bytes"], "B"),
+    ]
+    print_table(tabled("Operations", columns, _operations(trace)))
     why = trace.refusal()
     print(f"\nit cannot be replayed: {why}" if why else "\nit can be replayed")

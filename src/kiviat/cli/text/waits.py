@@ -10,6 +10,7 @@ from kiviat.cli.text.table import dim, print_table
 from kiviat.profile import Profile
 from kiviat.profile.waits import COLUMNS
 from kiviat.record.units import UNAVAILABLE, counted, format_part, format_value
+from kiviat.report.profile.tables import pairs_table, waits_table
 
 _MOST_PAIRS = 8
 
@@ -27,34 +28,9 @@ def print_waits(use: WaitUse) -> None:
     print(dim(_error_of(use)))
     if use.calls:
         print(f"waited for most: {causes_in_words(use.causes)}\n")
-        headings = ["call", "waits for", "of all", "mean", "waits", "longest", "whom"]
-        lines = [
-            [
-                one.call,
-                one.kind,
-                format_part(one.of_time),
-                format_value(one.mean_s, "s"),
-                f"{one.waits:,}",
-                format_value(one.longest_s, "s"),
-                causes_in_words(one.causes),
-            ]
-            for one in use.calls
-        ]
-        print_table("<<>>>><", headings, lines)
+        print_table(waits_table(use))
         print()
-        pairs = [
-            [
-                str(one.rank),
-                str(one.cause),
-                format_value(one.seconds, "s"),
-                format_part(one.of_waiting),
-                one.most,
-            ]
-            for one in use.pairs[:_MOST_PAIRS]
-        ]
-        print_table(">>>><", ["rank", "waits for", "time", "of all waiting", "mostly"], pairs)
-        if len(use.pairs) > _MOST_PAIRS:
-            print(dim("--format json has all"))
+        print_table(pairs_table(use, _MOST_PAIRS))
     for remark in use.remarks:
         print(dim(f"waiting: {remark}"))
 

@@ -21,6 +21,12 @@ class RunLabel:
     clock: str
     colour: tuple[str, int]  # palette of report.css and position in it
 
+    @property
+    def swatch(self) -> str:
+        """The variable of report.css with the colour."""
+        palette, place = self.colour
+        return f"{palette}-{place % (6 if palette == 'simulated' else 8)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Look:

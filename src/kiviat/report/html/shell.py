@@ -22,6 +22,7 @@ from plotly.offline import get_plotlyjs
 from kiviat.record.plain import json_value
 from kiviat.record.units import format_value
 from kiviat.report.html.figure import Figure, HeatMap
+from kiviat.report.html.table import table_html
 
 ASSETS = Path(__file__).parent / "assets"
 # Scripts that draw charts.
@@ -125,5 +126,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(value=format_value, prose=prose)
+    environment.filters.update(value=format_value, prose=prose, table=table_html)
     return environment

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,60 +11,27 @@ from numpy.typing import NDArray
 
 from kiviat.analysis.aggregate.known_errors import errors_of_profile
 from kiviat.analysis.aggregate.pair_matrices import MOST_CELLS
-from kiviat.analysis.profiles.mpi_time import MOST_PAIRS, CallUse, Use, pattern_of, use_of
-from kiviat.analysis.profiles.phases import PhasesUse, counted_table, phases_use_of
+from kiviat.analysis.profiles.mpi_time import MOST_PAIRS, Use, pattern_of, use_of
+from kiviat.analysis.profiles.phases import phases_use_of
 from kiviat.analysis.profiles.wait_states import WaitUse, causes_in_words, wait_use_of
 from kiviat.profile import DISTANCES, Profile
 from kiviat.profile.timeline import Timeline
 from kiviat.profile.waits import KINDS
-from kiviat.record.units import counted, format_bytes, format_part, format_range, format_value
+from kiviat.record.units import counted, format_bytes, format_part, format_value
 from kiviat.report.html.figure import Cells, Figure, HeatMap, Line, Panel, RunLabel
 from kiviat.report.html.shell import figure_data, page
-from kiviat.report.profile.timeline import longest_lines, timeline_svg, timeline_words
+from kiviat.report.profile.tables import (
+    calls_table,
+    counted_table,
+    distance_table,
+    files_table,
+    pairs_table,
+    phases_table,
+    waits_table,
+)
+from kiviat.report.profile.timeline import longest, timeline_svg, timeline_words
 
-_WITHIN = {
-    "itself": "self",
-    "same socket": "within sockets",
-    "same node": "between sockets of a node",
-    "unknown": "unknown distance",
-    "other node": "between nodes",
-}
 _MOST_POINTS = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Time and bytes of one distance, with their shares of the time in MPI and of all bytes."""
-
-    name: str
-    time: str
-    time_share: str
-    bytes: str
-    bytes_share: str
-
-
-@dataclass(frozen=True, slots=True)
-class _CallLine:
-    name: str
-    of_mpi: float
-    of_time: str
-    mean: str
-    ranks: str
-    longest: str
-    calls: str
-    bytes: str
-    sizes: str
-
-
-@dataclass(frozen=True, slots=True)
-class _WaitLine:
-    call: str
-    kind: str
-    of_time: str
-    mean: str
-    waits: str
-    longest: str
-    causes: str
 
 
 def render_profile(profile: Profile) -> str:
@@ -99,14 +65,14 @@ def render_profile(profile: Profile) -> str:
         ],
         facts=_facts(profile, use),
         numbers=_numbers(use, profile.simulated is not None),
-        calls=[_line(call) for call in use.calls],
-        files=[_line(call) for call in use.files],
+        calls=calls_table(use),
+        files=files_table(use),
         files_words=_files(use),
-        parts=_parts(use),
+        distances=distance_table(use),
         crossing=_crossing(use, profile.simulated is not None),
-        phases=use.phases,
+        phases=phases_table(use),
         counted_phases=counted_phases,
-        counted_table=_table(counted_phases) if counted_phases else None,
+        counted_table=counted_table(counted_phases) if counted_phases else None,
         figures=figures,
         pattern=pattern,
         remarks=use.remarks,
@@ -118,13 +84,12 @@ def wait_sections(waits: WaitUse | None, timeline: Timeline | None) -> dict[str,
     """Return what waits.html.j2 shows: the timeline, and tables of wait states."""
     return {
         "waits": waits,
-        "wait_lines": _wait_lines(waits) if waits else [],
-        "wait_pairs": _wait_pairs(waits) if waits else [],
+        "wait_tables": [waits_table(waits), pairs_table(waits)] if waits and waits.calls else [],
         "waiting": _waiting_words(waits) if waits else [],
         "timeline": timeline,
         "drawing": timeline_svg(timeline) if timeline else "",
         "timeline_words": timeline_words(timeline) if timeline else "",
-        "longest": longest_lines(timeline) if timeline else [],
+        "longest": longest(timeline) if timeline else None,
     }
 
 
@@ -200,42 +165,6 @@ def _files(use: Use) -> str:
     )
 
 
-def _line(call: CallUse) -> _CallLine:
-    return _CallLine(
-        name=call.name,
-        of_mpi=round(100 * call.of_mpi, 1),
-        of_time=format_part(call.of_time),
-        mean=format_value(call.mean_s, "s"),
-        ranks=format_range(call.least_s, call.most_s, "s"),
-        longest=format_value(call.longest_s, "s"),
-        calls=f"{call.calls:,}",
-        bytes=format_bytes(call.bytes) if call.messages else "–",
-        sizes=call.sizes or "–",
-    )
-
-
-def _wait_lines(use: WaitUse) -> list[_WaitLine]:
-    return [
-        _WaitLine(
-            call=one.call,
-            kind=one.kind,
-            of_time=format_part(one.of_time),
-            mean=format_value(one.mean_s, "s"),
-            waits=f"{one.waits:,}",
-            longest=format_value(one.longest_s, "s"),
-            causes=causes_in_words(one.causes),
-        )
-        for one in use.calls
-    ]
-
-
-def _wait_pairs(use: WaitUse) -> list[tuple[int, int, str, str, str]]:
-    return [
-        (one.rank, one.cause, format_value(one.seconds, "s"), format_part(one.of_waiting), one.most)
-        for one in use.pairs
-    ]
-
-
 def _waiting_words(use: WaitUse) -> list[str]:
     if use.unavailable:
         return [f"Wait states are unavailable: {use.unavailable}."]
@@ -254,11 +183,6 @@ def _waiting_words(use: WaitUse) -> list[str]:
             f"up to {format_value(use.error_s, 's')}."
         )
     return [*said, *(f"{remark[0].upper()}{remark[1:]}." for remark in use.remarks)]
-
-
-def _table(use: PhasesUse) -> tuple[list[str], list[list[str]]]:
-    headings, lines = counted_table(use)
-    return [heading.capitalize() for heading in headings], lines
 
 
 def _waiting(profile: Profile) -> list[HeatMap]:
@@ -283,21 +207,6 @@ def _waiting(profile: Profile) -> list[HeatMap]:
                 for name, of in chosen
             ),
         )
-    ]
-
-
-def _parts(use: Use) -> list[Part]:
-    whole_s, whole = sum(use.seconds), sum(use.bytes)
-    return [
-        Part(
-            _WITHIN[name].capitalize(),
-            format_value(seconds, "s"),
-            format_part(seconds / whole_s),
-            format_bytes(sent),
-            format_part(sent / whole) if whole else "–",
-        )
-        for name, seconds, sent in zip(DISTANCES, use.seconds, use.bytes, strict=True)
-        if whole_s and (seconds or sent)
     ]
 
 

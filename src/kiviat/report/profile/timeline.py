@@ -10,6 +10,8 @@ from markupsafe import Markup
 from kiviat.profile.timeline import Floats, Timeline
 from kiviat.record.units import counted, format_value
 from kiviat.report.html.svg import Drawing
+from kiviat.report.profile.tables import longest_table
+from kiviat.report.table import Table
 
 _WIDTH, _LEFT, _TOP, _BOTTOM = 1040.0, 62.0, 8.0, 40.0
 _HEIGHT_OF_ROWS, _MOST_ROW, _LEAST_ROW = 420.0, 26.0, 8.0
@@ -68,20 +70,11 @@ def timeline_words(timeline: Timeline) -> str:
     )
 
 
-def longest_lines(timeline: Timeline) -> list[tuple[str, str, str, int, int, str]]:
-    """Return the longest waits: duration, begin, kind, waiting rank, awaited rank, call."""
-    longest = sorted(timeline.longest, key=lambda wait: wait.begin_s - wait.end_s)[:_MOST_LINES]
-    return [
-        (
-            format_value(wait.end_s - wait.begin_s, "s"),
-            format_value(wait.begin_s, "s"),
-            wait.kind,
-            wait.rank,
-            wait.cause,
-            wait.call,
-        )
-        for wait in longest
-    ]
+def longest(timeline: Timeline) -> Table:
+    """Return the table of the longest waits, the longest first."""
+    waits = sorted(timeline.longest, key=lambda wait: wait.begin_s - wait.end_s)[:_MOST_LINES]
+    few = f", {len(waits)} of {timeline.waits:,}" if timeline.waits > len(waits) else ""
+    return longest_table(waits, f"The longest waits{few}")
 
 
 def _area(shares: Floats, width: float, bottom: float, height: float) -> str:

@@ -6,10 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.record.traits import Traits, TraitsByName
 from kiviat.record.units import counted, format_range, format_value
+from kiviat.report.html.figure import RunLabel
+from kiviat.report.html.table import run_cell
+from kiviat.report.table import Cell, Column, Table, tabled
 
 _POINTS = ("nx", "ny", "nz")
 
@@ -58,6 +63,42 @@ def programs(
         _program(values[key], phases.get(key), runs.index(key[0]), traits[values[key]["rate"].benchmark])
         for key in cases
     ]
+
+
+def programs_table(found: Sequence[Program], once: bool, labels: Sequence[RunLabel] = ()) -> Table:
+    """Return the table of programs; `once`: without intervals, `labels` are those of several runs."""
+    run: Column[Program] = Column("run", lambda one: run_cell(labels[one.run]))
+    interval: Column[Program] = Column(
+        "95 % interval", lambda one: one.interval or "too few launches", side=">"
+    )
+    columns: list[Column[Program]] = [
+        Column("program", lambda one: one.name),
+        Column("", lambda one: one.conditions),
+        *([run] if len(labels) > 1 else []),
+        Column("rate", lambda one: one.rate, side=">"),
+        *([] if once else [interval]),
+        Column("per rank", lambda one: one.per_rank, side=">"),
+        Column("time", lambda one: one.time, side=">"),
+        Column("in messages", lambda one: one.communication, side=">"),
+        Column("where the time goes", _parts, kind="parts"),
+    ]
+    title = "Performance of the programs"
+    return tabled(title, columns, found, kind="programs", kind_of=lambda one: one.clock)
+
+
+_PART = Markup('<i class="{}" style="flex-grow: {:.3f}" title="{}"></i>')
+
+
+def _parts(program: Program) -> Cell:
+    bars = [
+        _PART.format("message" if share.communicates else "work", share.percent, share.hover)
+        for share in program.shares
+    ]
+    drawing = Markup('<div class="stack" aria-hidden="true">{}</div>').format(Markup().join(bars))
+    words = ", ".join(
+        f"{share.phase} {share.percent:.0f} %" for share in program.shares if share.percent >= 1
+    )
+    return Cell(words or "–", drawing=drawing if bars else None)
 
 
 def _program(values: Mapping[str, Summary], phases: Grid | None, run: int, traits: Traits) -> Program:

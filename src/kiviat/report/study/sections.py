@@ -17,8 +17,9 @@ from kiviat.report.study.curves import study_figures
 from kiviat.report.study.network_sharing import Sharing, sharings
 from kiviat.report.study.overhead import overhead_figures
 from kiviat.report.study.pair_maps import heat_maps
-from kiviat.report.study.programs import Program, programs
+from kiviat.report.study.programs import programs, programs_table
 from kiviat.report.study.tables import Congestion, LinkHealth, Quantities, congestion, link_health, quantities
+from kiviat.report.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class StudySection:
     quantities: list[Quantities] = field(default_factory=list)
     link_health: list[LinkHealth] = field(default_factory=list)
     congestion: list[Congestion] = field(default_factory=list)
-    programs: list[Program] = field(default_factory=list)
+    programs: Table | None = None
     sharing: list[Sharing] = field(default_factory=list)
 
 
@@ -155,7 +156,9 @@ def study_sections(
             section.congestion = congestion(grids, table, names)
         if section.id == "programs":
             section.sharing = sharings(runs, table, grids, nodes, traits)
-        section.programs = programs(table, grids, list(names), traits, section.id)
+        if of_programs := programs(table, grids, list(names), traits, section.id):
+            once = all(label.clock == "simulated" for label in labels)
+            section.programs = programs_table(of_programs, once, labels)
     return found
 
 
