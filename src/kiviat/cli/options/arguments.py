@@ -947,7 +947,6 @@ def _model(command: argparse.ArgumentParser) -> None:
     validate.add_argument(
         "machines", nargs="*", metavar="MACHINE", help="machines to validate (default: all)"
     )
-    validate.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
     validate.add_argument(
         "--rows",
         metavar="FILE",

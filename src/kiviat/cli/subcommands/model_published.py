@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +46,7 @@ def fit_to_rows(request: ModelFitRequest, name: str, path: Path) -> int:
     free = list(dict.fromkeys(request.free)) or assumed_places(machine)
     names = [one.row.id for one in asked]
     fit = _fitted(machine, free, asked, bool(request.free))
-    _print(machine, fit, asked)
+    _print(machine, fit, asked, request.format)
     source = f"rows of {Path(request.rows).name}" if request.rows else "published rows"
     source = f"kiviat model fit --published {machine.name}, to {source} {', '.join(names)}"
     used = () if request.rows else tuple(names)
@@ -53,7 +54,10 @@ def fit_to_rows(request: ModelFitRequest, name: str, path: Path) -> int:
     with TemporaryDirectory(prefix="kiviat-") as folder:
         _refuse_invalid(text, Path(folder), path, machine)
     write_whole(text, path, "machine file")
-    print(f"{path}: a variant of {machine.name}, hash {load_machine(path).hash[:16]}")
+    print(
+        f"{path}: a variant of {machine.name}, hash {load_machine(path).hash[:16]}",
+        file=sys.stdout if request.format == "table" else sys.stderr,
+    )
     return 0
 
 
@@ -195,7 +199,18 @@ def _predicted(tried: Sequence[Machine], asked: Sequence[Question]) -> list[list
     return answers
 
 
-def _print(machine: Machine, fit: PublishedFit, asked: Sequence[Question]) -> None:
+def _print(machine: Machine, fit: PublishedFit, asked: Sequence[Question], form: TableFormat) -> None:
+    """Print the fitted numbers and the errors of the rows; programs get the errors."""
+    columns: list[Column[tuple[Question, float, float]]] = [
+        Column("row", lambda line: line[0].row.id, key="row"),
+        Column("", lambda line: about_text(line[0].row), key="about"),
+        Column("before", lambda line: line[1], "error", "before"),
+        Column("after", lambda line: line[2], "error", "after"),
+    ]
+    rows = tabled("Rows", columns, zip(asked, fit.before, fit.after, strict=True))
+    if form != "table":
+        print_table(rows, form)
+        return
     numbers: list[Column[FittedNumber]] = [
         Column("number", lambda one: one.place),
         Column(f"of {machine.name}", lambda one: f"×{one.factor:.4g}", side=">"),
@@ -206,13 +221,7 @@ def _print(machine: Machine, fit: PublishedFit, asked: Sequence[Question]) -> No
     if fit.undetermined:
         print(f"left as they are, for no row determines them: {', '.join(fit.undetermined)}")
     print()
-    rows: list[Column[tuple[Question, float, float]]] = [
-        Column("row", lambda line: line[0].row.id),
-        Column("", lambda line: about_text(line[0].row)),
-        Column("before", lambda line: line[1], "error"),
-        Column("after", lambda line: line[2], "error"),
-    ]
-    print_table(tabled("Rows", rows, zip(asked, fit.before, fit.after, strict=True)))
+    print_table(rows)
     print(f"development errors of {counted(len(asked), 'row')}: none of them is a prediction")
 
 
