@@ -360,7 +360,7 @@ def test_stream_within_the_cache_is_called_so() -> None:
     assert f"--memory {12 * (32 << 20)}" in caution
     assert cautions(with_numbers(4 * (32 << 20))) == []
     assert cautions(with_numbers(85e6, "simulated")) == []
-    titles = [line.title for line in quantities(with_numbers(85e6)).lines]
+    titles = [row.cells[0] for row in quantities(with_numbers(85e6)).rows]
     assert "STREAM triad, star (cache, not memory)" in titles
 
 

@@ -110,6 +110,17 @@ def test_pages_have_merged_cells_groups_and_escaped_texts(table: Table) -> None:
     assert "too few launches" in page and '"sizes"' not in page
 
 
+def test_cells_are_merged_within_merged_cells_before_them() -> None:
+    columns: list[Column[tuple[str, str]]] = [
+        Column("kernel", lambda one: one[0], merged=True),
+        Column("rate", lambda one: one[1], merged=True),
+    ]
+    table = tabled("Rates", columns, [("a", "1"), ("a", "1"), ("b", "1")])
+    assert table.texts() == [["a", "1"], ["", ""], ["b", "1"]]
+    page = str(table_html(table))
+    assert page.count('rowspan="2"') == 2 and page.count(">1<") == 2
+
+
 def test_texts_are_the_same_on_the_terminal_and_on_pages(table: Table) -> None:
     page = str(table_html(table))
     for row in table.texts():

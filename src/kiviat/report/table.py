@@ -66,8 +66,8 @@ class Column(Generic[T]):
     A column without a heading is for programs only, one without a `key` for people only; intervals have two
     keys. `unit` is that of all numbers, one of the record schema's or a name in FORMS. Numbers are flush
     right and other cells flush left, unless `side` is "<" or ">". None is shown as `absent`. `merged` columns
-    show equal values of successive rows once. `group` is a heading above those of several columns. `kind` are
-    style classes, `swatch` is the colour of a run.
+    show equal values of successive rows once, within equal values of merged columns before them. `group` is a
+    heading above those of several columns. `kind` are style classes, `swatch` is the colour of a run.
     """
 
     heading: str | None
@@ -112,19 +112,20 @@ class Table:
 
     def texts(self) -> list[list[str]]:
         """Return the texts of the cells that people see; of merged cells all but the first are empty."""
-        found = []
-        before: tuple[Content, ...] | None = None
-        for row in self.rows:
-            found.append(
-                [
-                    ""
-                    if self.columns[at].merged and before and before[at] == row.cells[at]
-                    else text_of(row.cells[at], self.columns[at])
-                    for at in self.shown
-                ]
-            )
-            before = row.cells
-        return found
+        return [
+            [
+                "" if self.repeats(number, at) else text_of(row.cells[at], self.columns[at])
+                for at in self.shown
+            ]
+            for number, row in enumerate(self.rows)
+        ]
+
+    def repeats(self, number: int, at: int) -> bool:
+        """True if a cell of a merged column continues the one above, as all merged cells before it do."""
+        if not number or not self.columns[at].merged:
+            return False
+        above, here = self.rows[number - 1].cells, self.rows[number].cells
+        return all(above[place] == here[place] for place in range(at + 1) if self.columns[place].merged)
 
     def entries(self) -> list[dict[str, Any]]:
         """Return a dictionary for each row, for programs; unavailable values are None."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from kiviat.analysis.hpcc.balance import AXES, Balance, Cell
+from kiviat.analysis.hpcc.balance import AXES, Balance
 from kiviat.analysis.hpcc.quantities import System
 from kiviat.analysis.hpcc.roofline import FORMULAS
 from kiviat.record.run import Run
 from kiviat.record.units import counted
 from kiviat.report.balance.diagram import Shape, Spoke, kiviat, lines
 from kiviat.report.balance.figures import against_hpl, rooflines
-from kiviat.report.balance.tables import energy, evidence, quantities
+from kiviat.report.balance.tables import axes_table, energy, evidence, quantities, roof_table
 from kiviat.report.balance.text import (
     cell_text,
     described,
@@ -33,18 +32,6 @@ _ORIGINS = {
     "reported": "reported by another program",
     "published": "as published, not measured here",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A cell of the table next to the diagram."""
-
-    text: str
-    share: str
-    interval: str
-    reason: str
-    kind: str
-    extrapolated: bool
 
 
 def diagram(result: Balance, runs: Mapping[str, Run]) -> str:
@@ -97,15 +84,16 @@ def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
             for system in result.systems
         ],
         shapes=shapes,
-        axes=AXES,
-        cells=_cells(result),
-        largest=[spoke.largest for spoke in spokes],
+        axes=axes_table(result, labels),
         kiviat=Markup(kiviat(spokes, shapes, words)),
         lines=Markup(lines(spokes, shapes, words)),
         rules=result.rules,
         against=against,
         roofs=roofs,
-        tables=[quantities(system) for system in own],
+        roof_tables=[
+            (name, roof if isinstance(roof, str) else roof_table(name, roof)) for name, roof in roofs.lines
+        ],
+        quantities=[quantities(system) for system in own],
         evidence=[evidence(system) for system in own],
         energy=energy_tables,
         formulas=FORMULAS,
@@ -156,26 +144,6 @@ def _shapes(result: Balance, labels: Sequence[RunLabel]) -> list[Shape]:
         shares = tuple(result.share(line, column) for column in range(len(AXES)))
         shapes.append(Shape(system.name, system.origin, label.colour, line, shares, tuple(tips)))
     return shapes
-
-
-def _cells(result: Balance) -> list[list[Value]]:
-    """Return the cells of the table, axis by axis."""
-    return [
-        [
-            _value(axis_cell, result.share(line, column), column, result.systems[line].origin)
-            for line, axis_cell in enumerate(cells[column] for cells in result.cells)
-        ]
-        for column in range(len(AXES))
-    ]
-
-
-def _value(cell: Cell, share: float | None, column: int, origin: str) -> Value:
-    axis = AXES[column]
-    text = cell_text(axis, cell)
-    kind = text.replace(" ", "-") if cell.value is None else origin
-    return Value(
-        text, share_text(share), interval_text(axis, cell), cell.reason, kind, bool(cell.extrapolated)
-    )
 
 
 _SHOWN_FACTS = ("Machine", "Processor", "Cores", "Nodes", "Memory", "Network", "MPI", "Model", "Known error")

@@ -1,15 +1,19 @@
-"""The tables of the balance page: results of kernels, their bounds, and their energy."""
+"""The tables of the balance page: axes, results of kernels, their bounds, rooflines and energy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kiviat.analysis.hpcc import balance
-from kiviat.analysis.hpcc.balance import Cell
-from kiviat.analysis.hpcc.bottlenecks import Limits, limits
+from kiviat.analysis.hpcc.balance import AXES, Balance
+from kiviat.analysis.hpcc.bottlenecks import Bound, Limit, Limits, limits
 from kiviat.analysis.hpcc.quantities import QUANTITIES, Quantity, Size, System
-from kiviat.record.units import format_range, format_value, three_digits
+from kiviat.analysis.hpcc.roofline import Point, Roofline
+from kiviat.record.units import UNAVAILABLE, format_range, format_value, three_digits
+from kiviat.report.balance.text import cell_text, interval_text, largest_text, share_text
+from kiviat.report.html.figure import RunLabel
+from kiviat.report.table import Absent, Cell, Column, Content, Table, Value, tabled
 
 _TITLES = {
     "hpl": "HPL",
@@ -36,50 +40,82 @@ _EACH = ("dgemm", "copy", "triad", "random_access_star", "fft_star", "ring_bandw
 _RARE = ("hpcg", "hpl_order")
 
 
+def axes_table(result: Balance, labels: Sequence[RunLabel]) -> Table:
+    """Return the table beside the diagram: the value of each system on each axis."""
+
+    def of_system(line: int) -> Column[int]:
+        system = result.systems[line]
+        return Column(
+            system.name, lambda column: _on_axis(result, line, column), side=">", swatch=labels[line].swatch
+        )
+
+    columns: list[Column[int]] = [
+        Column("axis", lambda column: Cell(AXES[column].title, below=AXES[column].formula)),
+        *map(of_system, range(len(result.systems))),
+        Column("largest", lambda column: largest_text(AXES[column], result.largest[column]), side=">"),
+    ]
+    return tabled("The numbers of the diagram", columns, range(len(AXES)), kind="axes")
+
+
+def _on_axis(result: Balance, line: int, column: int) -> Cell:
+    axis, cell = AXES[column], result.cells[line][column]
+    text, share = cell_text(axis, cell), share_text(result.share(line, column))
+    return Cell(
+        text,
+        below=(
+            cell.reason.replace("left out: ", "") or f"{share} of the largest",
+            "extrapolated" if cell.extrapolated else "",
+            interval_text(axis, cell),
+        ),
+        hover=cell.reason,
+        kind=text.replace(" ", "-") if cell.value is None else result.systems[line].origin,
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One quantity of a system in words; `reason` says why it is unavailable."""
+class _Line:
+    """One quantity of a system in words; without a value, `case` says why."""
 
     title: str
-    value: str
-    interval: str
-    accumulated: str
-    launches: str
-    case: str
-    reason: str
+    value: str | None
+    interval: str = ""
+    accumulated: str = ""
+    launches: int | None = None
+    case: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Quantities:
-    """All quantities of a system at its representative size, and derived ratios."""
-
-    name: str
-    origin: str
-    lines: list[Line]
-    derived: list[Line]
-
-
-def quantities(system: System) -> Quantities:
-    """Return the table of a system's quantities; rare ones only if the system has them."""
+def quantities(system: System) -> Table:
+    """Return the table of a system's quantities and derived ratios; rare ones only if the system has them."""
     size = system.whole
     lines = [_line(key, size) for key in QUANTITIES if key in size.quantities or key not in _RARE]
-    derived = [_derived(title, of(size), write) for title, of, write in _DERIVED]
-    return Quantities(system.name, system.origin, lines, derived)
+    lines += [_derived(title, of(size), write) for title, of, write in _DERIVED]
+    columns: list[Column[_Line]] = [
+        Column("quantity", lambda line: line.title),
+        Column("predicted" if system.origin == "predicted" else "median", _of(system), side=">"),
+        Column("95 % interval", lambda line: line.interval or None, side=">", absent="–"),
+        Column("accumulated", lambda line: line.accumulated or None, side=">", absent="–"),
+        Column("launches", lambda line: line.launches, "number", absent="–"),
+        Column("case", lambda line: Cell(line.case, kind="case" if line.value else "why")),
+    ]
+    return tabled(f"Quantities of {system.name}", columns, lines)
 
 
-def _line(key: str, size: Size) -> Line:
+def _of(system: System) -> Callable[[_Line], Content]:
+    return lambda line: Cell(line.value, kind=system.origin) if line.value else Cell(None, kind="unavailable")
+
+
+def _line(key: str, size: Size) -> _Line:
     quantity = size.quantities.get(key)
     if quantity is None:
-        return Line(_TITLES[key], "unavailable", "", "", "", "", size.why(key))
+        return _Line(_TITLES[key], None, case=size.why(key))
     total = size.total(key) if key in _EACH else None
-    return Line(
+    return _Line(
         title=f"{_TITLES[key]} (cache, not memory)" if quantity.in_cache else _TITLES[key],
         value=format_value(quantity.value, quantity.unit),
         interval=_interval(quantity),
         accumulated="" if total is None else format_value(total, quantity.unit),
-        launches=str(quantity.launches),
+        launches=quantity.launches,
         case=quantity.case,
-        reason="",
     )
 
 
@@ -98,62 +134,67 @@ def _bytes_per_flop(value: float) -> str:
     return f"{three_digits(value)} B/flop"
 
 
-_DERIVED: tuple[tuple[str, Callable[[Size], Cell], Callable[[float], str]], ...] = (
+_DERIVED: tuple[tuple[str, Callable[[Size], balance.Cell], Callable[[float], str]], ...] = (
     ("HPL efficiency: HPL / (star DGEMM × processes)", balance.efficiency, _percent),
     ("Machine balance: star STREAM triad / star DGEMM", balance.machine_balance, _bytes_per_flop),
     ("Network balance: random ring / star DGEMM, per process", balance.network_balance, _bytes_per_flop),
 )
 
 
-def _derived(title: str, cell: Cell, write: Callable[[float], str]) -> Line:
+def _derived(title: str, cell: balance.Cell, write: Callable[[float], str]) -> _Line:
     if cell.value is None:
-        return Line(title, "unavailable", "", "", "", "", cell.reason)
+        return _Line(title, None, case=cell.reason)
     bounds = "" if cell.low is None or cell.high is None else f"{write(cell.low)} – {write(cell.high)}"
-    return Line(title, write(cell.value), bounds, "", "", ", ".join(cell.cases), "")
+    return _Line(title, write(cell.value), bounds, case=", ".join(cell.cases))
 
 
-@dataclass(frozen=True, slots=True)
-class Bounded:
-    """A kernel and the bound of one resource."""
-
-    kernel: str
-    rate: str
-    resource: str
-    bound: str
-    share: str
-    reckoning: str
-    limits: bool
-    first: int  # the number of lines of the kernel, in its first line; else 0
+_BOUNDS: tuple[Column[tuple[Limit, Bound]], ...] = (
+    Column("kernel", lambda one: one[0].kernel, merged=True),
+    Column("rate", lambda one: Value(one[0].rate, one[0].unit), side=">", merged=True),
+    Column("resource", lambda one: one[1].resource, kind="line"),
+    Column("bound", lambda one: Value(one[1].rate, one[0].unit), side=">"),
+    Column("share", lambda one: f"{100 * (one[0].rate or 0) / one[1].rate:.0f} %", side=">"),
+    Column("calculation", lambda one: one[1].reckoning, kind="wide"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The bounds of each kernel, from which follows what limits it."""
+    """What limits a system, and the bounds of each kernel from which that follows."""
 
     name: str
     found: Limits
-    lines: list[Bounded]
+    table: Table
 
 
 def evidence(system: System) -> Evidence:
     """Return the table of bounds for the kernels whose rate is known."""
     found = limits(system.whole)
-    lines = [
-        Bounded(
-            kernel=limit.kernel,
-            rate=format_value(limit.rate, limit.unit),
-            resource=bound.resource,
-            bound=format_value(bound.rate, limit.unit),
-            share=f"{100 * limit.rate / bound.rate:.0f} %",
-            reckoning=bound.reckoning,
-            limits=bound.resource in limit.resources,
-            first=0 if place else len(limit.bounds),
-        )
-        for limit in found.kernels
-        if limit.rate is not None
-        for place, bound in enumerate(limit.bounds)
-    ]
-    return Evidence(system.name, found, lines)
+    bounds = [(one, bound) for one in found.kernels if one.rate is not None for bound in one.bounds]
+    table = tabled(
+        f"What limits {system.name}",
+        _BOUNDS,
+        bounds,
+        kind_of=lambda one: "limiting" if one[1].resource in one[0].resources else "",
+    )
+    return Evidence(system.name, found, table)
+
+
+_BELOW_ROOF: tuple[Column[Point], ...] = (
+    Column("kernel", lambda point: point.kernel),
+    Column("flop/B", lambda point: point.intensity, "1"),
+    Column("rate", lambda point: point.rate, "flop/s"),
+    Column("roof there", lambda point: point.bound, "flop/s"),
+    Column("of it", lambda point: point.share, "%"),
+)
+
+
+def roof_table(name: str, roof: Roofline) -> Table:
+    """Return the table of the kernels below a roof."""
+    processes = f"{roof.processes} process{'' if roof.processes == 1 else 'es'}"
+    on = f"one node of {processes}" if roof.node else "one process; its nodes are unknown"
+    title = f"{name}, {on}; the roofs meet at {format_value(roof.ridge, '1')} flop/B"
+    return tabled(title, _BELOW_ROOF, roof.points, notes=[f"Not drawn: {one}." for one in roof.missing])
 
 
 # Kernels that use the whole machine, so that its energy is theirs.
@@ -161,50 +202,50 @@ _POWERED = ("hpl", "dgemm", "triad", "copy", "ptrans", "random_access", "fft")
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """Power and energy of one kernel in words."""
+class _Spent:
+    """Power and energy of one kernel."""
 
     title: str
-    rate: str
-    watts: str
-    per_watt: str
-    joules: str
+    rate: float | None
+    quantity: Quantity
+
+    @property
+    def per_watt(self) -> str | Absent:
+        if self.rate is None or self.quantity.watts is None:
+            return Absent(UNAVAILABLE)
+        return f"{format_value(self.rate / self.quantity.watts, self.quantity.unit)} per W"
+
+
+_ENERGY: tuple[Column[_Spent], ...] = (
+    Column("kernel", lambda one: one.title),
+    Column("rate", lambda one: Value(one.rate, one.quantity.unit), side=">"),
+    Column("power", lambda one: one.quantity.watts, "W"),
+    Column("per watt", lambda one: one.per_watt, side=">"),
+    Column("energy of one repetition", lambda one: one.quantity.joules, "J"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """Energy of kernels and its origin: measured or declared."""
+    """Energy of kernels, and sentences on its origin; the table is None if the energy is unavailable."""
 
     name: str
-    lines: list[Spent]
+    table: Table | None
     words: list[str]
-    declared: bool
 
 
 def energy(system: System) -> Energy | None:
-    """Return the energy table, None without energy notes; lines are empty if energy is unavailable."""
+    """Return the energy of a system's kernels, None without energy notes."""
     size = system.whole
-    lines, words = [], []
-    for key in _POWERED:
-        quantity = size.quantities.get(key)
-        if quantity is None:
-            continue
-        if note := quantity.notes.get("energy"):
-            words.append(note)
-        if quantity.watts is None:
-            continue
-        rate = size.total(key) if key in _EACH else quantity.value
-        per_watt = None if rate is None else format_value(rate / quantity.watts, quantity.unit)
-        lines.append(
-            Spent(
-                title=_TITLES[key],
-                rate=format_value(rate, quantity.unit),
-                watts=format_value(quantity.watts, "W"),
-                per_watt="unavailable" if per_watt is None else f"{per_watt} per W",
-                joules=format_value(quantity.joules, "J"),
-            )
-        )
-    told = list(dict.fromkeys(words))
-    if not lines and not told:
+    known = {key: quantity for key in _POWERED if (quantity := size.quantities.get(key))}
+    words = list(dict.fromkeys(note for one in known.values() if (note := one.notes.get("energy"))))
+    lines = [
+        _Spent(_TITLES[key], size.total(key) if key in _EACH else quantity.value, quantity)
+        for key, quantity in known.items()
+        if quantity.watts is not None
+    ]
+    if not lines and not words:
         return None
-    return Energy(system.name, lines, told, any(word.startswith("declared") for word in told))
+    declared = any(one.startswith("declared") for one in words)
+    title = f"Energy of {system.name}" + (": declared, not measured" if declared else "")
+    return Energy(system.name, tabled(title, _ENERGY, lines) if lines else None, words)

@@ -89,14 +89,11 @@ def _body(table: Table) -> Markup:
         cells = []
         for place in table.shown:
             column, cell = table.columns[place], row.cells[place]
+            if table.repeats(number, place):
+                continue
             span = 1
-            if column.merged:
-                if number and table.rows[number - 1].cells[place] == cell:
-                    continue
-                following = (one.cells[place] == cell for one in table.rows[number + 1 :])
-                span += next(
-                    (count for count, same in enumerate(following) if not same), len(table.rows) - number - 1
-                )
+            while number + span < len(table.rows) and table.repeats(number + span, place):
+                span += 1
             cells.append(_cell(cell, column, span, first=place == table.shown[0]))
         lines.append(Markup("<tr{}>{}</tr>").format(_classes(row.kind), _NOTHING.join(cells)))
     return Markup("<tbody>{}</tbody>").format(Markup("\n").join(lines))
