@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kiviat.analysis.published.search import Found, find_published
 from kiviat.analysis.published.text import value_text
 from kiviat.cli.options.request import PublishedRequest
 from kiviat.cli.text.hints import typeable
-from kiviat.cli.text.table import print_rows, print_table
+from kiviat.cli.text.table import print_table
 from kiviat.record import InputError
 from kiviat.record.published import Fact, Paper, SizeSeries, System, papers
 from kiviat.record.units import counted, format_bytes, format_value
+from kiviat.report.table import Column, tabled
 
 # So many values fit on a screen or two; more are counted.
 _MOST = 40
@@ -21,7 +22,9 @@ _MOST = 40
 def execute(request: PublishedRequest) -> int:
     """Print the publications, or the values that have all words. Raise InputError if none has them."""
     if not request.words:
-        _list(request)
+        print_table(tabled("Publications", _OF_PAPER, papers()), request.format)
+        if request.format == "table":
+            print(typeable("\n`kiviat published WORD …` searches: `kiviat published ARCHER allreduce`"))
         return 0
     found = find_published(request.words)
     if not found:
@@ -29,39 +32,20 @@ def execute(request: PublishedRequest) -> int:
             f"no published value has {' and '.join(map(repr, request.words))}; "
             "`kiviat published` lists the publications and their machines"
         )
+    shown = found if request.all or request.format != "table" else found[:_MOST]
+    print_table(tabled("Published values", _OF_VALUE, shown), request.format)
     if request.format == "table":
-        _print(found, len(found) if request.all else _MOST)
-    else:
-        print_rows([_entry(one) for one in found], request.format)
+        _print_sources(shown, len(found) - len(shown))
     return 0
 
 
-def _list(request: PublishedRequest) -> None:
-    if request.format != "table":
-        print_rows([_of_paper(paper) for paper in papers()], request.format)
-        return
-    lines = [
-        [
-            paper.name,
-            paper.short,
-            str(_count(paper)),
-            paper.license or "(a paper)",
-            ", ".join(_machines(paper)),
-        ]
-        for paper in papers()
-    ]
-    print_table("<<><<", ["publication", "by", "values", "license", "machines"], lines)
-    print(typeable("\n`kiviat published WORD …` searches: `kiviat published ARCHER allreduce`"))
-
-
-def _of_paper(paper: Paper) -> dict[str, Any]:
-    return {
-        "publication": paper.name,
-        "citation": paper.citation,
-        "license": paper.license or None,
-        "values": _count(paper),
-        "machines": _machines(paper),
-    }
+def _print_sources(shown: Sequence[Found], more: int) -> None:
+    if more:
+        print(typeable(f"… and {counted(more, 'more value')}: more words narrow it, --all prints all"))
+    print()
+    for paper in {one.paper.name: one.paper for one in shown}.values():
+        license_ = f"; license of the data: {paper.license}" if paper.license else ""
+        print(typeable(f"{paper.citation}{license_}"))
 
 
 def _machines(paper: Paper) -> list[str]:
@@ -72,38 +56,21 @@ def _count(paper: Paper) -> int:
     return sum(len(system.rows) + len(system.series) for system in paper.systems)
 
 
-def _print(found: Sequence[Found], most: int) -> None:
-    lines = [
-        [
-            one.row.id,
-            _system(one.system),
-            ", ".join(
-                filter(None, (one.row.benchmark, one.row.metric, getattr(one.row, "message_size", "")))
-            ),
-            _value(one),
-            one.paper.short,
-        ]
-        for one in found[:most]
-    ]
-    print_table("<<<<<", ["id", "machine", "what", "published", "by"], lines)
-    if len(found) > most:
-        print(
-            typeable(
-                f"… and {counted(len(found) - most, 'more value')}: more words narrow it, --all prints all"
-            )
-        )
-    print()
-    for paper in {one.paper.name: one.paper for one in found[:most]}.values():
-        license_ = f"; license of the data: {paper.license}" if paper.license else ""
-        print(typeable(f"{paper.citation}{license_}"))
-
-
 def _system(system: System) -> str:
     """Return a machine as it was measured: "ARCHER, 48 processes on 2 nodes"."""
     count = system.processes_range or (str(system.processes) if system.processes else "")
     nodes = f" on {system.nodes} node{'s' * (system.nodes != '1')}" if system.nodes else ""
     words = (system.machine, f"{count} processes{nodes}" if count else nodes.strip(), system.placement)
     return ", ".join(filter(None, words))
+
+
+def _processes(found: Found) -> int | str | None:
+    return found.system.processes or found.system.processes_range or None
+
+
+def _what(found: Found) -> str:
+    row = found.row
+    return ", ".join(filter(None, (row.benchmark, row.metric, getattr(row, "message_size", ""))))
 
 
 def _value(found: Found) -> str:
@@ -117,28 +84,42 @@ def _value(found: Found) -> str:
     return row.says or "it is so"
 
 
-def _entry(found: Found) -> dict[str, Any]:
-    row, system = found.row, found.system
-    fact, series = (row if isinstance(row, Fact) else None), (row if isinstance(row, SizeSeries) else None)
-    return {
-        "id": row.id,
-        "machine": system.machine,
-        "mode": system.mode or None,
-        "processes": system.processes or system.processes_range or None,
-        "nodes": system.nodes or None,
-        "placement": system.placement or None,
-        "benchmark": row.benchmark,
-        "metric": row.metric,
-        "measures": getattr(row, "measures", "") or None,
-        "message_size": getattr(row, "message_size", "") or None,
-        "relation": getattr(row, "relation", "="),
-        "value": fact.value if fact else None,
-        "unit": fact.unit if fact else series.unit if series else None,
-        "points": [list(point) for point in series.points] if series else None,
-        "says": getattr(row, "says", "") or None,
-        "use": row.use,
-        "publication": found.paper.name,
-        "location": row.location,
-        "citation": found.paper.citation,
-        "license": found.paper.license or None,
-    }
+def _of_row(name: str) -> Callable[[Found], Any]:
+    """Return a function for a field of a row: not all kinds of rows have all fields."""
+    return lambda one: getattr(one.row, name, None) or None
+
+
+def _points(found: Found) -> list[list[float]] | None:
+    return [list(point) for point in found.row.points] if isinstance(found.row, SizeSeries) else None
+
+
+_OF_PAPER: tuple[Column[Paper], ...] = (
+    Column("publication", lambda paper: paper.name, key="publication"),
+    Column("by", lambda paper: paper.short),
+    Column("values", _count, "number", key="values"),
+    Column("license", lambda paper: paper.license or None, key="license", absent="(a paper)"),
+    Column("machines", lambda paper: ", ".join(_machines(paper))),
+    Column(None, _machines, key="machines"),
+    Column(None, lambda paper: paper.citation, key="citation"),
+)
+_OF_VALUE: tuple[Column[Found], ...] = (
+    Column("id", lambda one: one.row.id, key="id"),
+    Column("machine", lambda one: _system(one.system)),
+    Column("what", _what),
+    Column("published", _value),
+    Column("by", lambda one: one.paper.short),
+    Column(None, lambda one: one.system.machine, key="machine"),
+    Column(None, lambda one: one.system.mode or None, key="mode"),
+    Column(None, lambda one: one.system.processes or one.system.processes_range or None, key="processes"),
+    Column(None, lambda one: one.system.nodes or None, key="nodes"),
+    Column(None, lambda one: one.system.placement or None, key="placement"),
+    *(Column(None, _of_row(name), key=name) for name in ("benchmark", "metric", "measures", "message_size")),
+    Column(None, lambda one: getattr(one.row, "relation", "="), key="relation"),
+    Column(None, lambda one: getattr(one.row, "value", None), key="value"),
+    Column(None, _of_row("unit"), key="unit"),
+    Column(None, _points, key="points"),
+    *(Column(None, _of_row(name), key=name) for name in ("says", "use", "location")),
+    Column(None, lambda one: one.paper.name, key="publication"),
+    Column(None, lambda one: one.paper.citation, key="citation"),
+    Column(None, lambda one: one.paper.license or None, key="license"),
+)
