@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kiviat.analysis.aggregate.known_errors import errors_by_kind
+from kiviat.analysis.aggregate.known_errors import errors_by_kind, has_relative_error
 from kiviat.analysis.published.question import all_rows
 from kiviat.analysis.published.text import about_text, answer_text, error_text, evidence_text, published_text
 from kiviat.analysis.published.verdict import Verdict
@@ -116,7 +116,7 @@ def _overview(machine: Machine, judged: Sequence[ModelVerdict], earlier: Earlier
     held = f"{sum(map(bool, orders.values()))} of {len(orders)} hold" if orders else "–"
     before, held_before = "–", "–"
     if earlier:
-        asked = [one.verdict.row.id for one in judged if one.verdict.holds is None]
+        asked = [one.verdict.row.id for one in judged if one.verdict.holds is None and _relative(one.verdict)]
         before = _median_before(asked, earlier)
         known = [earlier.holds[name] for name in orders if name in earlier.holds]
         held_before = f"{sum(known)} of {len(known)}" if known else "–"
@@ -173,12 +173,17 @@ def _across(across: Sequence[Verdict]) -> Iterator[str]:
 
 
 def errors(judged: Sequence[ModelVerdict]) -> list[float]:
-    """Return the absolute errors of rows with a value rather than a bound."""
+    """Return the absolute errors of rows with a value, where a relative error has a meaning."""
     return [
-        abs(one.verdict.error)
-        for one in judged
-        if one.verdict.error is not None and one.verdict.holds is None
+        abs(one.error)
+        for one in (each.verdict for each in judged)
+        if one.error is not None and one.holds is None and _relative(one)
     ]
+
+
+def _relative(verdict: Verdict) -> bool:
+    form = verdict.claim.asks if verdict.claim else "value"
+    return has_relative_error(form, verdict.row.number.unit if verdict.row.number else "")
 
 
 def _section(result: ModelResult, earlier: Earlier | None) -> Iterator[str]:

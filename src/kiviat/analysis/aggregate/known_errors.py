@@ -169,6 +169,11 @@ def errors_of_profile(simulated: Simulated) -> str:
     return in_words(known_errors(compared), [PROGRAMS])
 
 
+def has_relative_error(form: str, unit: str) -> bool:
+    """True if a relative error of such a row means something: not of a best size, nor of a difference."""
+    return form in _QUANTITIES or unit in ("1", "%")
+
+
 def errors_by_kind(rows: Iterable[ComparedRow]) -> Iterable[KnownError]:
     """Yield the errors by kind; accumulated and per process are one quantity, whose first row counts."""
     found: dict[tuple[str, bool], dict[str, ComparedRow]] = {}
@@ -176,8 +181,9 @@ def errors_by_kind(rows: Iterable[ComparedRow]) -> Iterable[KnownError]:
         kind = kind_of(row.benchmark, row.metric, row.ranks, row.bytes)
         quantity = row.quantity
         if row.form not in _QUANTITIES:
-            kind, quantity = (RATIOS, row.row) if row.unit in ("1", "%") else ("", "")
-        if kind and row.error is not None and row.holds is None:
+            kind, quantity = RATIOS, row.row
+        measurable = has_relative_error(row.form, row.unit)
+        if kind and measurable and row.error is not None and row.holds is None:
             found.setdefault((kind, row.fitted), {}).setdefault(quantity, row)
     for (kind, fitted), chosen in found.items():
         errors = tuple(row.error for row in chosen.values() if row.error is not None)
