@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,24 @@ def test_a_fitted_machine_repeats_what_was_measured(
 
     assert main(["model", "check", str(file)]) == 0
     assert "nothing to check" in capsys.readouterr().out
+    assert main(["model", "check", str(file), "--format", "json"]) == 0
+    checked = capsys.readouterr()
+    assert json.loads(checked.out) == [] and "nothing to check" in checked.err
+    assert main(["model", "fit", str(measured), "-o", str(file), "--format", "json"]) == 0
+    fitted = json.loads(capsys.readouterr().out)
+    assert {line["level"] for line in fitted} and all(abs(line["error"]) < 1e-3 for line in fitted)
+
+
+def test_a_check_is_the_same_for_people_and_programs(
+    smpi: Toolchain, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["model", "check", "cray-x1-msp"]) == 0
+    said = capsys.readouterr().out
+    assert main(["model", "check", "cray-x1-msp", "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["row"] for row in rows] == re.findall(r"^(F\d-\d+)", said, re.MULTILINE)
+    assert any(row["note"] == "not exact" for row in rows) and "not exact" in said
+    assert all(row["published"] and row["predicted"] for row in rows)
 
 
 @pytest.mark.parametrize(
@@ -308,11 +327,14 @@ def test_numbers_are_fitted_to_rows_with_the_simulation_in_the_loop(
     words = ["model", "fit", "--published", str(base), "--rows", str(rows), "-o", str(out)]
     assert main([*words, "--free", "mpi.network.latency"]) == 0
     said = capsys.readouterr().out
+    assert said.splitlines()[0].split() == ["number", "of", "small", "error", "determined", "by"]
     assert "mine (51 %), other (49 %)" in said and "none of them is a prediction" in said
     fitted = load_machine(out)
     assert fitted.segments["network"][0].latency.value == pytest.approx(4.5e-6, rel=5e-3)
     assert fitted.segments["network"][0].latency.confidence == "calibrated"
     assert fitted.base == "small" and fitted.segments["node"] == load_machine(base).segments["node"]
+    assert main([*words, "--free", "mpi.network.latency", "--format", "json"]) == 0
+    assert {row["row"] for row in json.loads(capsys.readouterr().out)} == {"mine", "other"}
     kept = out.read_bytes()
     assert main([*words, "--free", "core.flops"]) == 2
     assert "no row determines core.flops" in capsys.readouterr().err

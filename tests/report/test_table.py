@@ -99,6 +99,13 @@ def test_programs_get_numbers_and_null(table: Table, capsys: pytest.CaptureFixtu
     )
 
 
+def test_csv_has_its_heads_without_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(tabled("Times", COLUMNS, []), "csv")
+    assert capsys.readouterr().out == "machine,bytes,time_s,low_s,high_s,asked,sizes\n"
+    print_table(tabled("Times", COLUMNS, []), "json")
+    assert json.loads(capsys.readouterr().out) == []
+
+
 def test_pages_have_merged_cells_groups_and_escaped_texts(table: Table) -> None:
     page = str(table_html(table, captioned=True))
     assert '<th scope="rowgroup" rowspan="2">hermes</th>' in page and page.count("hermes") == 1

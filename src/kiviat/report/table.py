@@ -127,6 +127,11 @@ class Table:
         above, here = self.rows[number - 1].cells, self.rows[number].cells
         return all(above[place] == here[place] for place in range(at + 1) if self.columns[place].merged)
 
+    def names(self) -> list[str]:
+        """Return the names of the columns that programs get, in order."""
+        keys = [(one.key,) if isinstance(one.key, str) else one.key for one in self.columns if one.key]
+        return [name for names in keys for name in names]
+
     def entries(self) -> list[dict[str, Any]]:
         """Return a dictionary for each row, for programs; unavailable values are None."""
         return [

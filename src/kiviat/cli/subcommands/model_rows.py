@@ -59,7 +59,10 @@ def _check(request: ModelCheckRequest) -> int:
     questions = calibration(machine)
     if not questions:
         reason = machine.uncalibrated or "its file names no published row in calibrated_on"
-        print(f"{machine.name}: nothing to check: {reason}")
+        tell = request.format == "table"
+        print(f"{machine.name}: nothing to check: {reason}", file=sys.stdout if tell else sys.stderr)
+        if not tell:
+            print_table(tabled("Rows", _COLUMNS, []), request.format)
         return 0
     contradicting = conflicts(questions)
     off = f"off by more than {100 * TOLERANCE:.0f} %"
@@ -80,9 +83,9 @@ def _check(request: ModelCheckRequest) -> int:
     }
     if request.format == "table":
         print(_heading(machine))
-    columns = [*_COLUMNS, Column[_Line]("", lambda line: notes[line.verdict.row.id], key="note")]
+    noted: Column[_Line] = Column("", lambda line: notes[line.verdict.row.id], key="note")
     lines = [_Line(ModelVerdict(verdict), machine) for verdict in judged]
-    print_table(tabled("Rows", columns, lines), request.format)
+    print_table(tabled("Rows", [*_COLUMNS, noted], lines), request.format)
     count = list(notes.values()).count(off)
     if count and request.format == "table":
         print(f"{counted(count, 'row')} {off}")
@@ -179,8 +182,9 @@ def _print_across(across: Sequence[Verdict]) -> None:
     if not across:
         return
     print(f"\n{bold('Across machines')}")
-    columns = [*_COLUMNS, Column[_Line]("values", lambda line: evidence_text(line.verdict))]
-    print_table(tabled("Across machines", columns, [_Line(ModelVerdict(one)) for one in across]))
+    values: Column[_Line] = Column("values", lambda line: evidence_text(line.verdict))
+    lines = [_Line(ModelVerdict(one)) for one in across]
+    print_table(tabled("Across machines", [*_COLUMNS, values], lines))
     judged = [one.holds for one in across if one.holds is not None]
     print(f"{sum(judged)} of {len(judged)} orderings and bounds hold")
 

@@ -26,7 +26,7 @@ _LEAST_WIDTH = 16  # of a column of text that is wrapped
 def print_table(table: Table, form: TableFormat = "table") -> None:
     """Print a table for people, as wide as the terminal at most, or its rows as CSV or JSON."""
     if form != "table":
-        print_rows(table.entries(), form)
+        print_rows(table.entries(), form, table.names())
         return
     heads, lines = table_lines(table, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
     for line in heads:
@@ -87,18 +87,18 @@ def _blocks(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], form: str) -> None:
-    """Print rows for programs; `form` is "csv" or "json"."""
+def print_rows(rows: Sequence[Mapping[str, Any]], form: str, names: Sequence[str] = ()) -> None:
+    """Print rows for programs; `form` is "csv" or "json", `names` are columns that CSV always has."""
     if form == "csv":
-        print_csv(rows)
+        print_csv(rows, names)
     else:
         print_json(rows)
 
 
-def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
+def print_csv(rows: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> None:
     """Print rows as CSV. Lists and tables within a cell are JSON; unavailable values are empty."""
     output = sys.stdout if sys.stdout.isatty() else unfiltered(sys.stdout)
-    columns = list(dict.fromkeys(key for row in rows for key in row))
+    columns = list(dict.fromkeys([*names, *(key for row in rows for key in row)]))
     writer = csv.DictWriter(output, columns, lineterminator="\n")
     writer.writeheader()
     for row in rows:
