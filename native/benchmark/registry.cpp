@@ -94,14 +94,17 @@ std::vector<Axis> Benchmark::axes() const {
   std::vector<Axis> all = traits.axes;
   all.push_back({"group", "0", "ranks", "ranks in each of several groups that run at once; 0: one group of all"});
   if (traits.sampling != Sampling::study)
-    all.push_back(
-        {"report", "worst", "", "the slowest group's time alone, or that of each group as well", {"worst", "all"}});
+    all.push_back({"report",
+                   "worst",
+                   "",
+                   "worst: time of the slowest group; all: also the time of each group",
+                   {"worst", "all"}});
   if (traits.buffers) {
-    all.push_back({"buffer", "malloc", "", "where buffers come from", {"malloc", "alloc_mem"}});
+    all.push_back({"buffer", "malloc", "", "allocation of message buffers", {"malloc", "alloc_mem"}});
     all.push_back({"cache",
                    "hot",
                    "",
-                   "hot: one buffer again and again; off: rotate through more than the last-level cache",
+                   "hot: always the same buffer; off: buffers rotate through more memory than the last-level cache",
                    {"hot", "off"}});
   }
   return all;

@@ -186,7 +186,7 @@ void KernelLog::tell_counters(Result& result) {
   if (rank_ == 0) counters::tell(result, kernels_, all, words);
 }
 
-// What was asked for, and the least share of huge pages on any rank, since huge pages are a request.
+// Notes the requested page size and the smallest share of huge pages on any rank: the kernel may ignore the request.
 void KernelLog::tell_pages(Result& result) const {
   if (!host::carries_payload()) return;
   const bool known = group_.maximum(!held_) <= 0;

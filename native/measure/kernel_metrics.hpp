@@ -48,7 +48,7 @@ class KernelLog {
   Instruments& instruments_;
   std::optional<energy::Watts> declared_;
   std::string pages_;
-  std::optional<pages::Held> held_;  // when this rank held most, after the first repetition of a kernel
+  std::optional<pages::Held> held_;  // memory in use after the first repetition of a kernel, at its maximum so far
   int rank_ = 0, ranks_ = 1;
   bool leads_ = false;  // this rank reads energy for its node
   bool meets_ = false;  // some rank reads energy, so kernels start and end with a barrier

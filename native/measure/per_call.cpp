@@ -10,7 +10,7 @@
 namespace kiviat {
 namespace {
 
-// How the ranks start a call together.
+// Start of a call on all ranks together: at an agreed time or after a barrier.
 struct Starts {
   bool window;      // start at agreed times; otherwise after a barrier
   double length_s;  // interval between agreed times
@@ -179,8 +179,8 @@ void Trial::per_call(Operation operation, Calls how) {
     result_.stopped_by = "fixed";
   } else {
     sample_until_stopped(starts.length_s, time, take);
-    // Reports a result even if the machine is too busy for any common start: also where the last block of the budget
-    // was the one after which calls start after a barrier.
+    // Reports a result even if the machine is too busy for any common start: if no sample was taken, samples again with
+    // starts after a barrier.
     int missed_all = starts.missed > 0 && time.samples.count() == 0;
     MPI_Bcast(&missed_all, 1, MPI_INT, 0, all_);
     if (missed_all) {

@@ -54,7 +54,7 @@ class Trial {
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  // --- where and what -------------------------------------------------------------------------
+  // --- ranks and parameters -------------------------------------------------------------------
   MPI_Comm comm() const { return comm_; }  // of this rank's group (all members unless the case has `group`)
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }

@@ -31,7 +31,7 @@ double joules_of(const Source& source, const Spent& spent, std::size_t at, std::
   if (joules && *joules > 0 && spent.seconds >= least_renewals * source.renewed_s) return *joules;
   trouble = source.origin + ' ' +
             (joules && spent.seconds < least_renewals * source.renewed_s
-                 ? "tells nothing of what takes less than " + in_words(least_renewals * source.renewed_s) + " s in all"
+                 ? "cannot measure durations below " + in_words(least_renewals * source.renewed_s) + " s in all"
                  : spent.trouble[at]);
   return Account::unknown;
 }

@@ -51,9 +51,9 @@ State* room(const std::string& folder, const std::string& description) {
   return state;
 }
 
-// Whether this rank is the first of its node, which reads the network interfaces.
+// True on the first rank of each node, which reads the network interfaces.
 bool first_of_node = false;
-// Whether this rank is the first of its machine, which reads the energy; emulated nodes share one machine.
+// True on the first rank of each machine, which reads the energy; emulated nodes share one machine.
 bool first_of_machine = false;
 
 // Determines the distance to each rank, and the first ranks of nodes and machines. Returns false if a rank has no

@@ -1,11 +1,12 @@
-// Replaces SimGrid's solver, which computes the rates of all flows anew whenever one begins or ends; with 512 ranks
-// that takes three quarters of the time of a simulation. This one (simgrid/max_min.hpp) computes those that change.
+// Replaces SimGrid's solver, which recomputes the rates of all flows whenever a flow begins or ends; with 512 ranks
+// this takes three quarters of a simulation's time. This solver (simgrid/max_min.hpp) recomputes only rates that may
+// change.
 //
 // SimGrid calls MaxMin::do_solve through a table that the dynamic linker fills by name, so a definition in a preloaded
 // library replaces it. SimGrid installs no headers of the solver; the structures below have the layout of version 3.32.
-// Under other versions and for systems with other than shared links the original solves; also the first systems, and it
-// takes over for good if results differ. Rates of links must not change. KIVIAT_SOLVER=simgrid selects the original,
-// KIVIAT_SOLVER=kiviat ends a simulation that would need it.
+// The original solver is used with other versions and for systems whose links are not simply shared. It also solves the
+// first systems, for comparison, and all further systems if results differ. Rates of links must not change.
+// KIVIAT_SOLVER=simgrid selects the original solver; KIVIAT_SOLVER=kiviat ends a simulation that would need it.
 #include "simgrid/max_min.hpp"
 
 #include <dlfcn.h>
@@ -49,7 +50,7 @@ struct Constraint {
   int concurrency, most_concurrency;
   Policy policy;
   int rank;
-  double lambda;  // of a solver that does not exist any more; here the number of the link and one
+  double lambda;  // unused by SimGrid 3.32; holds the number of the link plus one
   double new_lambda;
   void* light;
   std::function<double(double, int)> changes_bound;
@@ -60,15 +61,15 @@ struct Variable {
   std::vector<Element> elements;
   double penalty, staged_penalty, bound, value;
   void* action;
-  int rank;  // different for each
+  int rank;  // unique number
   unsigned visited;
-  double mu;  // of that solver, too; here the number of the flow and one
+  double mu;  // unused by SimGrid 3.32; holds the number of the flow plus one
 };
 
 struct System {
   void* table;
   bool modified;
-  List<Variable, &Variable::in_all> variables;  // those with a penalty, which are enabled, first
+  List<Variable, &Variable::in_all> variables;  // enabled variables (penalty > 0) come first
   List<Constraint, &Constraint::in_active> active;
   List<Variable, &Variable::in_saturated> saturated_variables;
   List<Constraint, &Constraint::in_saturated> saturated;
@@ -77,7 +78,7 @@ struct System {
 
 using kiviat::sim::MaxMin;
 
-// The flows of one system as of its last solution.
+// The flows of one system at its last solution.
 class Mirror {
  public:
   // Returns false if the system has a link that is not simply shared.
@@ -193,14 +194,16 @@ class Solver {
   static constexpr double tolerance = 1e-4;  // the original ignores 1e-5 of a link
 
   struct Of {
-    std::unique_ptr<Mirror> mirror = std::make_unique<Mirror>();  // null if the original has to solve
+    std::unique_ptr<Mirror> mirror = std::make_unique<Mirror>();  // null if the original solver must be used
     int compared = 0;
   };
 
   void fall_back(System& system) {
     if (demanded_) {
-      std::fputs("KIVIAT_SOLVER=kiviat: the system cannot be solved by Kiviat, or with another result; leave it out\n",
-                 stderr);
+      std::fputs(
+          "KIVIAT_SOLVER=kiviat: Kiviat's solver cannot solve the system, or its result differs from SimGrid's; unset "
+          "KIVIAT_SOLVER\n",
+          stderr);
       std::_Exit(1);
     }
     original_(&system);

@@ -11,29 +11,30 @@
 
 namespace kiviat::sim {
 
-// All flows grow together, each at a pace of 1 / penalty, until a link is full or a flow has its bound; the flows
-// concerned stop at this level (rate times penalty), the others go on (progressive filling; D. Bertsekas and
-// R. Gallager, Data Networks, 1992, section 6.5.2).
+// Progressive filling: all flows grow together, each at a pace of 1 / penalty. When a link is full or a flow reaches
+// its bound, the flows concerned stop at this level (rate times penalty) and the others continue (D. Bertsekas and R.
+// Gallager, Data Networks, 1992, section 6.5.2).
 //
-// Rates are fair if and only if each flow has its bound, or a full link on which no flow has a higher level (its
-// bottleneck; ibid.). After flows came or went, solve() therefore shares out again only among some flows: those that
-// came, and those whose bottleneck was left. It checks the condition on the links of these flows, and adds the flows
-// that violate it until there is none.
+// Rates are fair if and only if each flow either has reached its bound or crosses a full link on which no flow has a
+// higher level (its bottleneck; ibid.). After flows were added or removed, solve() therefore recomputes the rates of
+// some flows only: the new flows, and the flows whose bottleneck a removed flow used. It then checks the condition on
+// the links of these flows and adds all flows that violate it, until none does.
 class MaxMin {
  public:
   using Number = std::size_t;
   static constexpr Number none = static_cast<Number>(-1);
   struct Use {
     Number link;
-    double weight;     // taken of the link for each unit of the flow's rate
-    Number place = 0;  // among the flows of the link
+    double weight;     // capacity of the link that one unit of the flow's rate uses
+    Number place = 0;  // index among the flows of the link
   };
 
   Number add_link(double capacity) {
     links_.push_back({capacity, {}, 0, 0, 0, 0, none});
     return links_.size() - 1;
   }
-  // A flow without bound has a `most` that is not positive. A flow without links has its bound, or 0.
+  // `most` is the upper bound of the rate; the flow is unbounded if it is not positive. A flow without links has the
+  // rate of its bound, or 0.
   Number add_flow(double penalty, double most, std::span<const Use> uses) {
     Number number = flows_.size();
     if (free_.empty())
@@ -60,7 +61,7 @@ class MaxMin {
       flows_[moved.flow].uses[moved.use].place = use.place;
       link.users.pop_back();
     }
-    // The flows that it held back may grow.
+    // Flows whose bottleneck was one of these links may grow.
     for (const Use& use : flow.uses)
       for (const User& user : links_[use.link].users)
         if (flows_[user.flow].bottleneck == use.link) waiting_.push_back(user.flow);
@@ -77,7 +78,7 @@ class MaxMin {
     for (const Number flow : waiting_) share_again(flow);
     waiting_.clear();
     for (std::size_t checked = 0; checked < shared_.size();) {
-      if (2 * shared_.size() > count_)  // most of them: all at once
+      if (2 * shared_.size() > count_)  // if most flows are concerned, recomputes all at once
         for (Number flow = 0; flow < flows_.size(); ++flow) share_again(flow);
       checked = shared_.size();
       fill();
@@ -94,8 +95,8 @@ class MaxMin {
 
   struct Flow {
     double penalty, most, rate;
-    Number bottleneck;         // a link; none if it has its bound
-    std::size_t shared_round;  // in which it was last shared out again
+    Number bottleneck;         // a link; `none` if the flow has reached its bound
+    std::size_t shared_round;  // round of solve() in which its rate was last recomputed
     bool gone;
     std::vector<Use> uses;
     bool fixed = false;
@@ -107,11 +108,11 @@ class MaxMin {
   struct Link {
     double capacity;
     std::vector<User> users;
-    double remaining, usage, level;  // of this solution
-    std::size_t growing;             // flows that are not fixed
+    double remaining, usage, level;  // during fill()
+    std::size_t growing;             // number of flows whose rate is not fixed yet
     std::size_t touched_round;
   };
-  using Events = std::vector<std::pair<double, Number>>;  // heap of levels, the lowest first
+  using Events = std::vector<std::pair<double, Number>>;  // heap of levels, lowest first
 
   void share_again(Number number) {
     Flow& flow = flows_[number];
@@ -123,10 +124,11 @@ class MaxMin {
         link.touched_round = round_, touched_.push_back(use.link);
   }
 
-  // Adds flows that are not shared out again, but should be, because of this link.
+  // Adds flows that this link makes unfair, although their rates are not being recomputed in this round.
   void add_unfair(Number number) {
     const Link& link = links_[number];
-    double highest = 0, lowest = INFINITY;  // levels of the flows shared out again; lowest: of those held back here
+    // levels of recomputed flows: the highest, and the lowest of those with this bottleneck
+    double highest = 0, lowest = INFINITY;
     for (const User& user : link.users) {
       const Flow& flow = flows_[user.flow];
       if (flow.shared_round != round_) continue;
@@ -148,7 +150,7 @@ class MaxMin {
     events.pop_back();
   }
 
-  // Progressive filling of the flows shared out again, with what the others leave of their links.
+  // Progressive filling of the recomputed flows with the capacity that the other flows leave.
   void fill() {
     filling_.clear(), bounds_.clear();
     for (const Number number : touched_) {
@@ -202,8 +204,9 @@ class MaxMin {
     }
   }
 
-  // Returns true if the first link of the heap is at its current level; else corrects or removes it. Levels only grow,
-  // so an outdated one is found too early, never too late; rounding may put a link below the level already reached.
+  // Returns true if the first link of the heap has its current level; otherwise corrects its level, or removes it.
+  // Levels only grow, so a link with an outdated level is found too early, never too late. Rounding may put a link
+  // below the level already reached.
   bool is_current(double reached) {
     const Link& link = links_[filling_.front().second];
     if (link.growing == 0) return drop(filling_), false;
@@ -219,7 +222,7 @@ class MaxMin {
   std::vector<Flow> flows_;
   std::vector<Number> free_, free_later_;
   std::size_t count_ = 0, round_ = 0;
-  std::vector<Number> waiting_;  // flows to share out again
+  std::vector<Number> waiting_;  // flows to recompute
   std::vector<Number> shared_, touched_;
   Events filling_, bounds_;
 };

@@ -33,11 +33,12 @@ struct Sent {
   std::unordered_map<const simgrid::s4u::Host*, Total> to;
   UnderWay network, node;  // of messages from or to this core: between nodes, and within its node
 
-  // Of what the core has sent, counted or not: the end of its work for it, the arrival of the last message on an idle
-  // machine, and the end of the delay of messages that cross it (platform.cpp).
+  // Three times, set whether or not messages are counted: when the core has finished sending its last message, when
+  // this message arrives on an idle machine, and when it stops delaying messages that cross it (platform.cpp).
   double busy_until_s = 0, arrives_s = 0, crosses_until_s = 0;
-  double memory_until_s = 0;     // its share of memory is taken by messages that exceed the cache
-  double working_set_bytes = 0;  // of the collective that it is in; 0: of a message alone
+  // until then messages that exceed the cache occupy the core's share of memory bandwidth
+  double memory_until_s = 0;
+  double working_set_bytes = 0;  // bytes of buffers of the current collective; 0 outside of collectives
   bool from_memory = false;      // no message is in the cache (host::sends_from_memory)
 };
 

@@ -74,7 +74,7 @@ RANKED_TEST(all_ranks_agree_on_a_library_or_skip, 2, 4) {
   EXPECT(absent_on(0) == "rank 0: no such library");
   const std::string other =
       thrown<Skip>([&] { agreed(t, [&] { return Library{world.rank == 1 ? "theirs" : "ours"}; }); });
-  EXPECT(contains(other, "rank 1: finds theirs where rank 0 finds ours"));
+  EXPECT(contains(other, "rank 1: finds theirs, but rank 0 finds ours"));
 }
 
 RANKED_TEST(one_wrong_element_of_a_product_is_noticed, 1) {

@@ -271,7 +271,7 @@ RANKED_TEST(what_cannot_be_told_is_unavailable_and_never_0, 1, 2) {
   EXPECT(near(table_of(slow, "energy")->values[0], 200));
   EXPECT(std::isnan(table_of(slow, "energy")->values[1]));
   EXPECT(note_of(slow, "energy") ==
-         "measured: test node; but test node tells nothing of what takes less than 1 s in all (short)");
+         "measured: test node; but test node cannot measure durations below 1 s in all (short)");
   EXPECT(near(table_of(still, "power")->values[0], 100));
   EXPECT(contains(note_of(still, "energy"),
                   "measured: test package + test dram; but test dram did not change (long, short)"));

@@ -204,7 +204,7 @@ class Event {
   }
   void derive(Comm parent, NewComm made, const Requests* requests);
 
-  // --- what several need --------------------------------------------------------------------------------
+  // --- helpers of several overloads --------------------------------------------------------------------------------
   // Begins the event of a call on a communicator or window; returns false if its creation was not recorded.
   bool on(Operation operation, Comm comm);
   bool on(Operation operation, Win win);

@@ -29,7 +29,7 @@ constexpr double at_once_s = 5e-6;
 // A gap shorter than this after an unsuccessful test is busy waiting, not computation.
 constexpr double polls_s = 2e-6;
 
-// Whether a thread is recorded already: only the first that calls MPI after MPI_Init is.
+// True once a thread is recorded; only the first thread that calls MPI after MPI_Init is.
 std::atomic<bool> anybody{false};
 constinit thread_local bool mine __attribute__((tls_model("initial-exec"))) = false;
 

@@ -19,7 +19,7 @@ namespace kiviat::app {
 // Returns the rank that owns an element of a gear.
 using Owner = std::function<int(std::int64_t gear, int element)>;
 
-// A node or face that this rank and another one have.
+// A node or face that this rank and another rank both have.
 struct Sharing {
   static constexpr std::uint64_t face_bit = std::uint64_t{1} << 63;
 
@@ -125,7 +125,8 @@ class GearMesh {
   }
   double additions() const { return static_cast<double>(8 * element_nodes_.size() + around_.size()); }
 
-  // Returns whether the mesh itself shares the node or face. Faces are not shared, because each belongs to one element.
+  // Returns whether this rank's elements and another rank's have the node in common. False for faces, because each face
+  // belongs to one element.
   bool shares(const Sharing& one) const {
     if (one.entity & Sharing::face_bit) return false;
     const auto gear = static_cast<std::int64_t>(one.entity / Gear::nodes);

@@ -28,7 +28,8 @@ using namespace kiviat::app;
 
 namespace {
 
-// --- what ranks send each other, as bytes, which who listens can tell from what the harness says ---------------------
+// --- messages, sent as bytes, so that a profiler can tell them from those of the harness
+// ------------------------------
 
 struct SentNode {
   Vector at;
@@ -125,7 +126,7 @@ class Program {
   std::vector<int> per_rank() const { return std::vector<int>(ranks_); }
   Turn turn_of(int step) const { return Turn(2 * std::numbers::pi * step / (steps_ - 1)); }
 
-  // --- who has what -------------------------------------------------------------------------------------------------
+  // --- distribution of elements over ranks --------------------------------------------------------------------------
 
   // Distributes elements by number, searches once, then redistributes them by position. Returns false if elements are
   // lost.
@@ -224,7 +225,7 @@ class Program {
     const double moved_s = clock::now();
     exchange_.add_checksums();
     outgoing = {}, incoming = {};
-    if (!t_.confirm(good && all == train_.elements(), "after the rebalance, elements are missing or on wrong ranks"))
+    if (!t_.confirm(good && all == train_.elements(), "elements are missing or on wrong ranks after the rebalance"))
       return false;
     const double settled_s = clock::now(), share = static_cast<double>(train_.elements()) / static_cast<double>(ranks_);
     imbalance_ = t_.worst(static_cast<double>(count)) / share;
@@ -440,7 +441,7 @@ class Program {
     const auto expect = [&](bool good, std::uint32_t gear, std::uint32_t number, int rank, const char* what) {
       if (good || !wrong_face_.empty()) return;
       wrong_face_ = "face " + std::to_string(number) + " of gear " + std::to_string(gear) + ", sent by rank " +
-                    std::to_string(rank) + ' ' + what + ", differs from that face as computed here";
+                    std::to_string(rank) + ' ' + what + ", differs from the face as computed on this rank";
     };
     for (const auto& [rank, faces] : faces_in_)
       for (const auto& [box, gear, number] : faces)
@@ -522,7 +523,7 @@ class Program {
     }
   }
 
-  // --- what comes out -----------------------------------------------------------------------------------------------
+  // --- results ------------------------------------------------------------------------------------------------------
 
   void tell(double time_s) {
     const double steps = steps_, faces = static_cast<double>(train_.faces());
@@ -567,7 +568,7 @@ class Program {
     t_.note("memory", words);
   }
 
-  // --- whether it is right ------------------------------------------------------------------------------------------
+  // --- verification -------------------------------------------------------------------------------------------------
 
   // Received faces must be those of their owners.
   bool check_came() { return t_.confirm(wrong_face_.empty(), wrong_face_); }
@@ -587,7 +588,7 @@ class Program {
     ContactReplay replay(train_, reach_, within_, mesh_->faces());
     const auto any = static_cast<int>(random_at(t_.seed(), 0) % static_cast<std::uint64_t>(steps_));
     std::string wrong =
-        repeated_ ? "" : "the first step, where nothing has moved, found other contacts than the search before";
+        repeated_ ? "" : "the first step, in which nothing has moved, found other contacts than the initial search";
     for (int step = 0; step < steps_; ++step) {
       const Turn turn = turn_of(step);
       const Contacts& found = tallies_[static_cast<std::size_t>(step)];
@@ -698,26 +699,26 @@ BENCHMARK(gears,
           .ranks = at_least(1),
           .sized = false,
           .buffers = false,
-          .reports = {{"rate", "1/s", "higher", "outer faces of all gears times steps, over the time"},
-                      {"time", "s", "lower", "of all steps, the slowest rank's"},
-                      {"search_time", "s", "lower", "search time per step, of the slowest rank: boxes, their exchange and the search"},
+          .reports = {{"rate", "1/s", "higher", "outer faces of all gears times steps, per second"},
+                      {"time", "s", "lower", "time of all steps, on the slowest rank"},
+                      {"search_time", "s", "lower", "time of the search per step, on the slowest rank: computing boxes, exchanging them, searching"},
                       {"ghosting_time", "s", "lower",
                        "of a step: others' nodes, and faces that are shared and dropped; the slowest rank's"},
-                      {"diffusion_time", "s", "lower", "of a step of the field, the slowest rank's"},
-                      {"first_search_time", "s", "lower", "of the search before the rebalance, the slowest rank's"},
-                      {"rebalance_time", "s", "lower", "from keys along the curve to the new mesh, the slowest rank's"},
-                      {"deviation", "1", "lower", "how far a node is from where it began, after the last step", true}},
+                      {"diffusion_time", "s", "lower", "time of one diffusion step of the field, on the slowest rank"},
+                      {"first_search_time", "s", "lower", "time of the search before the rebalance, on the slowest rank"},
+                      {"rebalance_time", "s", "lower", "time of the rebalance, from computing keys on the Hilbert curve to the new mesh, on the slowest rank"},
+                      {"deviation", "1", "lower", "largest distance of a node from its initial position after the last step", true}},
           .nominal_s = 4,
-          .axes = {{"i", "auto", "gears", "along x: on each rank, or of all where scaling=strong; auto: 2, or 4"},
+          .axes = {{"i", "auto", "gears", "gears along x: per rank, or in total with scaling=strong; auto: 2, or 4"},
                    {"j", "auto", "gears", "along y, likewise; auto: 1, or 8"},
                    {"k", "auto", "gears", "along z, likewise; auto: 1, or 4"},
-                   {"scaling", "weak", "", "weak: i x j x k on each rank; strong: on all together", {"weak", "strong"}},
-                   {"steps", "121", "steps", "in which the gears turn once"},
+                   {"scaling", "weak", "", "weak: i x j x k per rank; strong: i x j x k in total", {"weak", "strong"}},
+                   {"steps", "121", "steps", "number of steps, in which the gears turn once"},
                    {"reach", "distance", "",
                     "distance: faces are near if their boxes are at most `within` apart along each side; share: if they overlap "
                     "once each is larger by so much of its longest side, as phdMesh has it",
                     {"distance", "share"}},
-                   {"within", "250", "1/1000", "how near: of a length, or of a side"}},
+                   {"within", "250", "1/1000", "threshold for near faces: a length with distance, a share of the longest side with share"}},
           .section = "applications",
           .place = 2,
           .problem = ProblemSize{.counts = "faces", .words = "{,} faces"},

@@ -186,7 +186,7 @@ class Program {
     phases_(phase, [&] { work::run({.flops = cost.flops * rows, .bytes = cost.bytes * rows}, kernel); });
   }
 
-  // --- what comes out ----------------------------------------------------------------------------------------
+  // --- results -----------------------------------------------------------------------------------------------
 
   // Reports the rate of each kernel: operations of all ranks divided by the kernel's time in `seconds`, the mean over
   // ranks.
@@ -219,7 +219,7 @@ class Program {
     t_.note("memory", memory);
   }
 
-  // --- whether it is right -----------------------------------------------------------------------------------
+  // --- verification ------------------------------------------------------------------------------------------
 
   // The rows and nonzeros of all ranks must add up to the closed form of the whole matrix.
   void check_counts() {
@@ -379,20 +379,20 @@ BENCHMARK(hpccg,
           .buffers = false,
           .reports = {{"rate", "flop/s", "higher", "operations of all ranks per second, with the actual number of nonzeros"},
                       {"rate_27", "flop/s", "higher", "the same rate with 27 nonzeros counted in every row, as HPCCG publishes it"},
-                      {"time", "s", "lower", "from the initial residual to the last step, the slowest rank's"},
-                      {"waxpby", "flop/s", "higher", "of sums of vectors alone, of all ranks"},
-                      {"ddot", "flop/s", "higher", "of inner products alone, with their sums over ranks"},
-                      {"sparsemv", "flop/s", "higher", "of products of matrix and vector alone, without the exchange before"},
-                      {"halo_time", "s", "lower", "in the exchange of planes, mean over ranks"},
-                      {"allreduce_time", "s", "lower", "in sums over ranks, mean over ranks"},
+                      {"time", "s", "lower", "time from the initial residual to the last step, on the slowest rank"},
+                      {"waxpby", "flop/s", "higher", "rate of vector sums alone, over all ranks"},
+                      {"ddot", "flop/s", "higher", "rate of inner products alone, with their allreduce"},
+                      {"sparsemv", "flop/s", "higher", "rate of matrix-vector products alone, without the halo exchange"},
+                      {"halo_time", "s", "lower", "time of the halo exchange, mean over ranks"},
+                      {"allreduce_time", "s", "lower", "time of allreduce, mean over ranks"},
                       {"residual", "1", "lower", "norm of the residual after the last step"},
-                      {"error", "1", "lower", "greatest difference of the solution from the exact one, which is 1", true}},
+                      {"error", "1", "lower", "largest deviation of the solution from the exact one, which is 1", true}},
           .nominal_s = 4,
           .axes = {{"nx", "64", "points", "along x"},
                    {"ny", "64", "points", "along y"},
-                   {"nz", "64", "points", "along z: on each rank, or of all ranks where scaling=strong"},
-                   {"scaling", "weak", "", "weak: nx x ny x nz on each rank; strong: on all together", {"weak", "strong"}},
-                   {"steps", "149", "steps", "of the method; 149 are what HPCCG makes of its bound of 150"}},
+                   {"nz", "64", "points", "grid points along z: per rank, or in total with scaling=strong"},
+                   {"scaling", "weak", "", "weak: nx x ny x nz per rank; strong: nx x ny x nz in total", {"weak", "strong"}},
+                   {"steps", "149", "steps", "number of iterations; HPCCG executes 149 with its default limit of 150"}},
           .section = "applications",
           .place = 1,
           .problem = ProblemSize{.counts = "rows", .words = "{,} rows"},

@@ -115,7 +115,7 @@ class Program {
     t_.report("memory", bytes / static_cast<double>(shape_.crystal.atoms()));
   }
 
-  // --- whether it is right -----------------------------------------------------------------------------------
+  // --- verification ------------------------------------------------------------------------------------------
 
   // Reports only the first deviation, because the others follow from it.
   void check(bool good, const std::string& wrong) { good_ = good_ && t_.confirm(good, wrong); }
@@ -227,21 +227,21 @@ BENCHMARK(lj,
           .ranks = at_least(1),
           .sized = false,
           .buffers = false,
-          .reports = {{"rate", "1/s", "higher", "steps of an atom, of all ranks"},
-                      {"rank_rate", "1/s", "higher", "steps of an atom, of each rank"},
-                      {"time", "s", "lower", "of all steps, the slowest rank's"},
-                      {"step_time", "s", "lower", "of a step"},
-                      {"pair_time", "s", "lower", "in forces of pairs, mean over ranks"},
-                      {"neighbour_time", "s", "lower", "in sorting atoms and making lists, mean over ranks"},
-                      {"communication_time", "s", "lower", "in messages of ghosts and of atoms that move on, mean over ranks"},
-                      {"other_time", "s", "lower", "in velocities and positions, mean over ranks"},
-                      {"drift", "1", "lower", "of the energy, relative, from the first step to the last", true},
-                      {"memory", "B", "lower", "of an atom, with its share of ghosts and lists"}},
+          .reports = {{"rate", "1/s", "higher", "atoms times steps per second, over all ranks"},
+                      {"rank_rate", "1/s", "higher", "atoms times steps per second, per rank"},
+                      {"time", "s", "lower", "time of all steps, on the slowest rank"},
+                      {"step_time", "s", "lower", "time of one step"},
+                      {"pair_time", "s", "lower", "time of pair forces, mean over ranks"},
+                      {"neighbour_time", "s", "lower", "time of sorting atoms and building neighbour lists, mean over ranks"},
+                      {"communication_time", "s", "lower", "time of messages: ghosts and migrating atoms, mean over ranks"},
+                      {"other_time", "s", "lower", "time of updating velocities and positions, mean over ranks"},
+                      {"drift", "1", "lower", "relative change of the energy from the first step to the last", true},
+                      {"memory", "B", "lower", "memory per atom, including ghosts and neighbour lists"}},
           .nominal_s = 2,
-          .axes = {{"nx", "20", "cells", "of the crystal along x, four atoms each"},
+          .axes = {{"nx", "20", "cells", "crystal cells along x, four atoms each"},
                    {"ny", "20", "cells", "along y"},
                    {"nz", "20", "cells", "along z"},
-                   {"scaling", "weak", "", "weak: nx x ny x nz cells on each rank; strong: on all together", {"weak", "strong"}},
+                   {"scaling", "weak", "", "weak: nx x ny x nz cells per rank; strong: nx x ny x nz cells in total", {"weak", "strong"}},
                    {"steps", "100", "steps", "of 0.005 tau"}},
           .section = "applications",
           .place = 3,

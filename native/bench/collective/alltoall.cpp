@@ -10,7 +10,7 @@ static void alltoall(Trial& t) {
 }
 
 BENCHMARK(alltoall,
-          .summary = "every rank sends a block of its own to every rank",
+          .summary = "every rank sends a different block to every rank",
           .source = "Intel MPI Benchmarks, Alltoall; OSU micro-benchmarks, osu_alltoall",
           .aka = {"Alltoall", "osu_alltoall"},
           .sampling = Sampling::per_call,

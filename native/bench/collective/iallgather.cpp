@@ -13,7 +13,7 @@ static void iallgather(Trial& t) {
 }
 
 BENCHMARK(iallgather,
-          .summary = "allgather beside computation",
+          .summary = "allgather overlapped with computation",
           .source = "Intel MPI Benchmarks, Iallgather (IMB-NBC); OSU micro-benchmarks, osu_iallgather",
           .aka = {"Iallgather", "osu_iallgather"},
           .sampling = Sampling::overlapped,

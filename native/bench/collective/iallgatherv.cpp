@@ -15,7 +15,7 @@ static void iallgatherv(Trial& t) {
 }
 
 BENCHMARK(iallgatherv,
-          .summary = "allgatherv beside computation",
+          .summary = "allgatherv overlapped with computation",
           .source = "Intel MPI Benchmarks, Iallgatherv (IMB-NBC); OSU micro-benchmarks, osu_iallgatherv",
           .aka = {"Iallgatherv", "osu_iallgatherv"},
           .sampling = Sampling::overlapped,

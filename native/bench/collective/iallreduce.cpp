@@ -13,7 +13,7 @@ static void iallreduce(Trial& t) {
 }
 
 BENCHMARK(iallreduce,
-          .summary = "allreduce beside computation",
+          .summary = "allreduce overlapped with computation",
           .source = "Intel MPI Benchmarks, Iallreduce (IMB-NBC); OSU micro-benchmarks, osu_iallreduce",
           .aka = {"Iallreduce", "osu_iallreduce"},
           .sampling = Sampling::overlapped,

@@ -13,7 +13,7 @@ static void ialltoall(Trial& t) {
 }
 
 BENCHMARK(ialltoall,
-          .summary = "alltoall beside computation",
+          .summary = "alltoall overlapped with computation",
           .source = "Intel MPI Benchmarks, Ialltoall (IMB-NBC); OSU micro-benchmarks, osu_ialltoall",
           .aka = {"Ialltoall", "osu_ialltoall"},
           .sampling = Sampling::overlapped,

@@ -15,7 +15,7 @@ static void ialltoallv(Trial& t) {
 }
 
 BENCHMARK(ialltoallv,
-          .summary = "alltoallv beside computation",
+          .summary = "alltoallv overlapped with computation",
           .source = "Intel MPI Benchmarks, Ialltoallv (IMB-NBC); OSU micro-benchmarks, osu_ialltoallv",
           .aka = {"Ialltoallv", "osu_ialltoallv"},
           .sampling = Sampling::overlapped,

@@ -19,7 +19,7 @@ static void ibarrier(Trial& t) {
 }
 
 BENCHMARK(ibarrier,
-          .summary = "barrier beside computation",
+          .summary = "barrier overlapped with computation",
           .source = "Intel MPI Benchmarks, Ibarrier (IMB-NBC); OSU micro-benchmarks, osu_ibarrier",
           .aka = {"Ibarrier", "osu_ibarrier"},
           .sampling = Sampling::overlapped,

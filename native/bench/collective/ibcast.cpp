@@ -14,7 +14,7 @@ static void ibcast(Trial& t) {
 }
 
 BENCHMARK(ibcast,
-          .summary = "bcast beside computation",
+          .summary = "bcast overlapped with computation",
           .source = "Intel MPI Benchmarks, Ibcast (IMB-NBC); OSU micro-benchmarks, osu_ibcast",
           .aka = {"Ibcast", "osu_ibcast"},
           .sampling = Sampling::overlapped,

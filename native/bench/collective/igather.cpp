@@ -13,7 +13,7 @@ static void igather(Trial& t) {
 }
 
 BENCHMARK(igather,
-          .summary = "gather beside computation",
+          .summary = "gather overlapped with computation",
           .source = "Intel MPI Benchmarks, Igather (IMB-NBC); OSU micro-benchmarks, osu_igather",
           .aka = {"Igather", "osu_igather"},
           .sampling = Sampling::overlapped,

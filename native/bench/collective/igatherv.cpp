@@ -15,7 +15,7 @@ static void igatherv(Trial& t) {
 }
 
 BENCHMARK(igatherv,
-          .summary = "gatherv beside computation",
+          .summary = "gatherv overlapped with computation",
           .source = "Intel MPI Benchmarks, Igatherv (IMB-NBC); OSU micro-benchmarks, osu_igatherv",
           .aka = {"Igatherv", "osu_igatherv"},
           .sampling = Sampling::overlapped,

@@ -13,7 +13,7 @@ static void ireduce(Trial& t) {
 }
 
 BENCHMARK(ireduce,
-          .summary = "reduce beside computation",
+          .summary = "reduce overlapped with computation",
           .source = "Intel MPI Benchmarks, Ireduce (IMB-NBC); OSU micro-benchmarks, osu_ireduce",
           .aka = {"Ireduce", "osu_ireduce"},
           .sampling = Sampling::overlapped,

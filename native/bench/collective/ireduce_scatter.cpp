@@ -13,7 +13,7 @@ static void ireduce_scatter(Trial& t) {
 }
 
 BENCHMARK(ireduce_scatter,
-          .summary = "reduce_scatter beside computation",
+          .summary = "reduce_scatter overlapped with computation",
           .source = "Intel MPI Benchmarks, Ireduce_scatter (IMB-NBC); OSU micro-benchmarks, osu_ireduce_scatter",
           .aka = {"Ireduce_scatter", "osu_ireduce_scatter"},
           .sampling = Sampling::overlapped,

@@ -13,7 +13,7 @@ static void iscatter(Trial& t) {
 }
 
 BENCHMARK(iscatter,
-          .summary = "scatter beside computation",
+          .summary = "scatter overlapped with computation",
           .source = "Intel MPI Benchmarks, Iscatter (IMB-NBC); OSU micro-benchmarks, osu_iscatter",
           .aka = {"Iscatter", "osu_iscatter"},
           .sampling = Sampling::overlapped,

@@ -15,7 +15,7 @@ static void iscatterv(Trial& t) {
 }
 
 BENCHMARK(iscatterv,
-          .summary = "scatterv beside computation",
+          .summary = "scatterv overlapped with computation",
           .source = "Intel MPI Benchmarks, Iscatterv (IMB-NBC); OSU micro-benchmarks, osu_iscatterv",
           .aka = {"Iscatterv", "osu_iscatterv"},
           .sampling = Sampling::overlapped,

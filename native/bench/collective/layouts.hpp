@@ -114,7 +114,7 @@ inline Axis meaning_axis() {
   return {"meaning",
           "split",
           "",
-          "bytes is the vector that is split over the ranks, or what each rank gets",
+          "bytes is the size of the whole vector, or of the part that each rank receives",
           {"split", "per_rank"}};
 }
 

@@ -11,7 +11,7 @@ static void scatter(Trial& t) {
 }
 
 BENCHMARK(scatter,
-          .summary = "every rank gets its block from the root",
+          .summary = "the root sends every rank a block",
           .source = "Intel MPI Benchmarks, Scatter; OSU micro-benchmarks, osu_scatter",
           .aka = {"Scatter", "osu_scatter"},
           .sampling = Sampling::per_call,

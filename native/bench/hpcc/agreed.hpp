@@ -25,7 +25,7 @@ auto agreed(const Trial& t, Find find) {
   MPI_Bcast(first, sizeof first, MPI_CHAR, 0, t.comm());
   // A missing library is reported to all groups; differing libraries matter only if every rank has one.
   if (wrong.empty() && *first && mine.substr(0, sizeof first - 1) != first)
-    wrong = "finds " + mine + " where rank 0 finds " + first + ": give all ranks the same library, by KIVIAT_BLAS";
+    wrong = "finds " + mine + ", but rank 0 finds " + first + "; set KIVIAT_BLAS to the same library on all ranks";
   const std::string reason =
       first_said(t.members().comm(), wrong.empty() ? "" : "rank " + std::to_string(t.rank()) + ": " + wrong);
   if (!reason.empty()) throw Skip(reason);

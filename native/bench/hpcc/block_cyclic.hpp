@@ -43,9 +43,9 @@ inline GridShape nearest_square(int ranks) {
 
 inline Axis grid_rows_axis() {
   return {"p", "auto", "ranks",
-          "rows of the grid of ranks; auto: as near to a square as can be, not more than columns"};
+          "rows of the rank grid; auto: the most nearly square grid, with at most as many rows as columns"};
 }
-inline Axis grid_columns_axis() { return {"q", "auto", "ranks", "columns of the grid of ranks"}; }
+inline Axis grid_columns_axis() { return {"q", "auto", "ranks", "columns of the rank grid"}; }
 
 inline GridShape grid_shape(const Trial& t) {
   const std::int64_t ranks = t.ranks();

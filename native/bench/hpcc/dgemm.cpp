@@ -122,7 +122,7 @@ static void dgemm(Trial& t) {
 }
 
 BENCHMARK(dgemm,
-          .summary = "the product of two dense matrices on each rank by itself, by the BLAS of the machine",
+          .summary = "product of two dense matrices on each rank separately, by the machine's BLAS",
           .source = "HPC Challenge, DGEMM; Luszczek et al., Introduction to the HPC Challenge Benchmark Suite, 2005",
           .aka = {"DGEMM"},
           .sampling = Sampling::study,
@@ -130,11 +130,11 @@ BENCHMARK(dgemm,
           .sized = false,
           .buffers = false,
           .reports = {{"rate", "flop/s", "higher", "2 n^3 / time of a rank: mean over the ranks that compute"},
-                      {"rate_min", "flop/s", "higher", "the same of the slowest of them"},
+                      {"rate_min", "flop/s", "higher", "2 n^3 / time of the slowest rank"},
                       {"residual", "1", "lower", "|(alpha A B + beta C0) x - C x| / (|C| |x| n eps), the worst rank's; below 16 it passes", true}},
           .nominal_s = 20,
           .axes = {scope_axis(false), memory_axis(),
-                   {"n", "auto", "rows", "order of the matrices; auto: what memory holds, and if that is auto too, what takes about 20 s"},
-                   {"threads", "1", "threads", "of a rank's BLAS"}},
+                   {"n", "auto", "rows", "order of the matrices; auto: as memory allows; if memory is auto, too, the order that takes about 20 s"},
+                   {"threads", "1", "threads", "BLAS threads per rank"}},
           .per_rank = true,
           .problem = ProblemSize{.counts = "order", .words = "order {}", .power = 2, .each = true});

@@ -122,11 +122,11 @@ class Study {
       back_();
       residual = fft_residual(seed, data_, before.begin, before.size, shape_.n());
     }
-    t_.confirm(sums < fft_threshold && residual < fft_threshold,
-               sums < fft_threshold ? "elements transformed forward and back deviate by " + format(residual) +
-                                          " ln n eps, where less than 16 is allowed"
-                                    : "a checksum of the transform is off by " + format(sums) +
-                                          " n ln n eps, where less than 16 is allowed");
+    t_.confirm(
+        sums < fft_threshold && residual < fft_threshold,
+        sums < fft_threshold
+            ? "elements transformed forward and back deviate by " + format(residual) + " ln n eps, but must be below 16"
+            : "a checksum of the transform is off by " + format(sums) + " n ln n eps, but must be below 16");
     t_.report("residual", t_.worst(residual));
   }
 
@@ -163,14 +163,14 @@ static void fft(Trial& t) {
 }
 
 BENCHMARK(fft,
-          .summary = "a complex Fourier transform of one dimension: of each rank by itself, or one over all ranks",
+          .summary = "one-dimensional complex Fourier transform: one per rank, or one distributed over all ranks",
           .source = "HPC Challenge, FFT (Luszczek et al., 2005); six-step algorithm: Bailey, FFTs in external or hierarchical memory, 1990",
           .sampling = Sampling::study,
           .ranks = at_least(1),
           .sized = false,
           .buffers = false,
-          .reports = {{"rate", "flop/s", "higher", "5 n log2 n over the time of a forward transform; scope global: of all ranks, else of a rank"},
-                      {"residual", "1", "lower", "largest deviation after transforming forth and back, over ln n eps: less than 16 passes", true}},
+          .reports = {{"rate", "flop/s", "higher", "5 n log2 n / time of a forward transform; scope global: over all ranks, otherwise per rank"},
+                      {"residual", "1", "lower", "largest deviation after a forward and a backward transform, divided by ln n eps; must be below 16", true}},
           .nominal_s = 5,
           .axes = {scope_axis(true), memory_axis(), {"n", "auto", "", "length of the transform; auto: as memory allows"}},
           .problem = ProblemSize{.counts = "n", .words = "n {}"});

@@ -88,7 +88,7 @@ static void pair_pingpong(Trial& t) {
 BENCHMARK(pair_pingpong,
           .summary = "ping-pong of many pairs of ranks, one after the other: mean, best and worst",
           .source = "HPC Challenge, ping-pong; "
-                    "Luszczek et al., Introduction to the HPC Challenge Benchmark Suite, 2005; which pairs is ours",
+                    "Luszczek et al., Introduction to the HPC Challenge Benchmark Suite, 2005; the selection of pairs is Kiviat's",
           .sampling = Sampling::study,
           .sized = false,
           .reports = {{"latency_mean", "s", "lower", "8 bytes, half of the round trip, over pairs"},
@@ -98,6 +98,6 @@ BENCHMARK(pair_pingpong,
                       {"bandwidth_min", "B/s", "higher"},
                       {"bandwidth_max", "B/s", "higher"}},
           .nominal_s = 1,
-          .axes = {{"pairs", "auto", "pairs", "how many, spread evenly; auto: all up to 256, on simulated machines up to 32"},
+          .axes = {{"pairs", "auto", "pairs", "number of pairs, spread evenly; auto: all pairs, at most 256, on simulated machines 32"},
                    {"pair_ms", "4", "ms", "time for each pair"},
                    long_axis("2000000")});

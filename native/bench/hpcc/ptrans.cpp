@@ -125,7 +125,7 @@ static void ptrans(Trial& t) {
 }
 
 BENCHMARK(ptrans,
-          .summary = "bytes per second of a matrix that is transposed across a grid of ranks and added to another",
+          .summary = "transposition of a matrix that is distributed over a grid of ranks, added to another matrix",
           .source = "HPC Challenge, PTRANS, after PARKBENCH; "
                     "Luszczek et al., Introduction to the HPC Challenge Benchmark Suite, 2005",
           .aka = {"PTRANS"},
@@ -134,8 +134,8 @@ BENCHMARK(ptrans,
           .sized = false,
           .buffers = false,
           .reports = {{"rate", "B/s", "higher",
-                       "8 n^2 / time, of all ranks; slowest of five repetitions, as HPC Challenge 1.5 counts"},
-                      {"rate_best", "B/s", "higher", "likewise, fastest of five repetitions"},
+                       "8 n^2 / time over all ranks; slowest of five repetitions, as in HPC Challenge 1.5"},
+                      {"rate_best", "B/s", "higher", "8 n^2 / time over all ranks; fastest of five repetitions"},
                       {"residual", "1", "lower", "greatest error over greatest element, n and epsilon; HPC Challenge allows 16, "
                                                  "here no element may be wrong", true}},
           .nominal_s = 30,

@@ -148,7 +148,7 @@ static void random_access(Trial& t) {
 }
 
 BENCHMARK(random_access,
-          .summary = "updates per second of words of a large table that are picked at random",
+          .summary = "updates of random words of a large table",
           .source = "HPC Challenge, RandomAccess: single, star and MPI; "
                     "Luszczek et al., Introduction to the HPC Challenge Benchmark Suite, 2005",
           .aka = {"GUPS"},
@@ -156,9 +156,9 @@ BENCHMARK(random_access,
           .ranks = at_least(1),
           .sized = false,
           .buffers = false,
-          .reports = {{"updates", "1/s", "higher", "global: of all ranks; single and star: per rank, mean over ranks"},
+          .reports = {{"updates", "1/s", "higher", "updates per second; global: of all ranks; single and star: per rank, mean over ranks"},
                       {"errors", "%", "lower", "words that are wrong after a replay; HPC Challenge allows 1 %, "
                                                "here there must be none", true}},
           .nominal_s = 40,
-          .axes = {scope_axis(true), memory_axis(), {"time_s", "20", "s", "no more updates than about this takes"}},
+          .axes = {scope_axis(true), memory_axis(), {"time_s", "20", "s", "time limit, which bounds the number of updates"}},
           .problem = ProblemSize{.counts = "words", .words = "table {} words"});

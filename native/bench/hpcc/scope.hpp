@@ -14,9 +14,9 @@ inline Axis scope_axis(bool has_global) {
   Axis axis{"scope",
             has_global ? "global" : "star",
             "",
-            "single: one rank alone; star: each rank by itself, all at once",
+            "single: one rank alone; star: all ranks at once, each with its own problem",
             {"single", "star"}};
-  if (has_global) axis.help += "; global: all ranks on one problem", axis.values.push_back("global");
+  if (has_global) axis.help += "; global: all ranks together on one problem", axis.values.push_back("global");
   return axis;
 }
 

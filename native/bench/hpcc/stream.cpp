@@ -147,7 +147,7 @@ static void stream(Trial& t) {
 }
 
 BENCHMARK(stream,
-          .summary = "bytes per second to and from memory of copy, scale, add and triad, per rank",
+          .summary = "memory bandwidth of the loops copy, scale, add and triad, per rank",
           .source = "J. McCalpin, STREAM, 1995; HPC Challenge, single and star STREAM",
           .aka = {"STREAM"},
           .sampling = Sampling::study,

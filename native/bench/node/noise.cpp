@@ -136,7 +136,7 @@ static void noise(Trial& t) {
 }
 
 BENCHMARK(noise,
-          .summary = "processor time lost to the system and other programs, by repeating a fixed quantum of work",
+          .summary = "processor time lost to the system and other programs, measured by repeating a fixed quantum of work",
           .source = "fixed work quantum: Sottile and Minnich, Analysis of microbenchmarks for performance tuning of clusters, IEEE Cluster 2004",
           .aka = {"FWQ"},
           .sampling = Sampling::study,
@@ -148,8 +148,8 @@ BENCHMARK(noise,
                       {"detour_max", "s", "lower", "longest quantum of a rank minus its shortest one: maximum over ranks"},
                       {"detour_rate", "1/s", "lower", "detours above threshold_us per second of a rank: mean over ranks"}},
           .nominal_s = 1.1,
-          .axes = {{"quantum_us", "100", "us", "the quantum of work"},
-                   {"time_ms", "1000", "ms", "how long the quantum is repeated"},
-                   {"threshold_us", "5", "us", "quanta that take this much longer than the least one count as detours"}},
+          .axes = {{"quantum_us", "100", "us", "duration of the quantum of work"},
+                   {"time_ms", "1000", "ms", "time during which the quantum is repeated"},
+                   {"threshold_us", "5", "us", "quanta that take this much longer than the shortest one count as detours"}},
           .section = "overhead",
           .place = 3);

@@ -205,7 +205,7 @@ class Program {
     return std::sqrt(all / std::pow(size_.n, 3));
   }
 
-  // --- what a step consists of: planes first .. end - 1 of level i --------------------------------
+  // --- operations of a V cycle, on planes first .. end - 1 of level i ------------------------------
 
   // residual = right-hand side - operator applied to the solution
   void subtract(std::size_t i, int first, int end, const Planes& residual) const {

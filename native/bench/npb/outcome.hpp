@@ -16,12 +16,12 @@
 namespace kiviat::npb {
 
 inline std::vector<Quantity> quantities() {
-  return {{"rate", "op/s", "higher", "operations as NPB counts them over the time, of all ranks together"},
-          {"time", "s", "lower", "from the first operation on the initial data to the last, the slowest rank's"},
+  return {{"rate", "op/s", "higher", "operations of all ranks per second, as NPB counts operations"},
+          {"time", "s", "lower", "time from the first operation on the initial data to the last, on the slowest rank"},
           {"deviation", "1", "lower", "greatest relative difference from a published result", true}};
 }
 
-// Of programs that do fewer operations than NPB counts for them.
+// Metrics of programs that execute fewer operations than NPB's formula counts.
 inline std::vector<Quantity> quantities_with_flops() {
   std::vector<Quantity> all = quantities();
   all.push_back({"flop_rate", "flop/s", "higher",

@@ -1,4 +1,4 @@
-// Access to the planes of a grid, of which either all are stored, or only those needed for a while.
+// Access to the planes of a grid. Either all planes are stored, or only those that are still needed.
 #pragma once
 
 #include <cstdint>

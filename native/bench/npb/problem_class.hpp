@@ -13,7 +13,7 @@ namespace kiviat::npb {
 template <class T>
 using PerClass = std::array<T, 5>;
 
-inline Axis class_axis() { return {"class", "A", "", "size of the problem", {"S", "W", "A", "B", "C"}}; }
+inline Axis class_axis() { return {"class", "A", "", "problem class", {"S", "W", "A", "B", "C"}}; }
 
 template <class T>
 const T& of_class(const Trial& t, const PerClass<T>& each) {

@@ -76,19 +76,21 @@ class Host {
 };
 
 inline std::vector<Axis> overhead_axes() {
-  return {{"base_percent", "2", "%", "turns that are less than this slower than the base time still count towards it"},
-          {"stop_percent", "50", "%", "a turn that is this much slower than the base time ends the growth of the work"},
-          {"repetitions", "7", "", "times the method is gone through, unless that takes 5 seconds"}};
+  return {
+      {"base_percent", "2", "%", "iterations that are at most this much slower than the base time count towards it"},
+      {"stop_percent", "50", "%", "an iteration that is this much slower than the base time ends the growth of work"},
+      {"repetitions", "7", "", "repetitions of the method; fewer if they take more than 5 seconds"}};
 }
 
 inline std::vector<Quantity> overhead_reports() {
-  return {
-      {"overhead", "s", "lower", "processor time that the message costs"},
-      {"availability", "%", "higher", "share of the message's time that is left for work, without the barrier's time"},
-      {"availability_uncorrected", "%", "higher", "the same as published, with the barrier in the base time"},
-      {"base_time", "s", "lower", "a turn of the loop with little work, the barrier included"},
-      {"message_time", "s", "lower", "a turn without work, less that of the barrier alone"},
-      {"barrier_time", "s", "lower", "a turn with neither message nor work"}};
+  return {{"overhead", "s", "lower", "processor time that the message costs"},
+          {"availability", "%", "higher",
+           "share of the message's duration during which the processor is free, excluding the barrier"},
+          {"availability_uncorrected", "%", "higher",
+           "availability by the published method, whose base time includes the barrier"},
+          {"base_time", "s", "lower", "duration of an iteration with little work, including the barrier"},
+          {"message_time", "s", "lower", "duration of an iteration without work, minus that of the barrier alone"},
+          {"barrier_time", "s", "lower", "duration of an iteration with neither message nor work"}};
 }
 
 // Tabulates medians over the repetitions by amount of work; not every repetition reaches the largest amounts.

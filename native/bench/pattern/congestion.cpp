@@ -197,21 +197,21 @@ class CongestionStudy {
 };
 
 std::vector<Quantity> congestion_reports() {
-  std::vector<Quantity> reports = {
-      {"impact", "1", "lower", "the worst impact factor of a mean: time beside congestors over time alone"}};
+  std::vector<Quantity> reports = {{"impact", "1", "lower", "largest ratio of mean times: with congestors / without"}};
   for (std::size_t v = 0; v < suffered.size(); ++v) {
     const bool rate = suffered[v] == Suffered::bandwidth;
     const std::string unit = rate ? "B/s" : "s", better = rate ? "higher" : "lower", victim = suffered_names[v];
     const auto both = [&](const std::string& name, const std::string& where) {
       reports.push_back({name, unit, better, "median " + where});
-      reports.push_back({name + "_p99", unit, better, rate ? "undercut by 1 % of the calls" : "99th percentile"});
+      reports.push_back({name + "_p99", unit, better, rate ? "exceeded by 99 % of the calls" : "99th percentile"});
     };
     both(victim + "_alone", "while the congestors sleep");
     for (const char* load : load_names) {
       const std::string name = victim + '_' + load;
-      both(name, std::string("beside ") + load);
-      reports.push_back({name + "_impact", "1", "lower", "mean time of a call over that alone"});
-      reports.push_back({name + "_impact_p99", "1", "lower", "99th percentile of the times over that alone"});
+      both(name, std::string("with congestors running ") + load);
+      reports.push_back({name + "_impact", "1", "lower", "mean time of a call, relative to that without congestors"});
+      reports.push_back(
+          {name + "_impact_p99", "1", "lower", "99th percentile of the times, relative to that without congestors"});
     }
   }
   return reports;
@@ -233,14 +233,14 @@ BENCHMARK(congestion,
           .sized = false,
           .reports = congestion_reports(),
           .nominal_s = 8,
-          .axes = {{"victims", "20", "%", "of the nodes, or of the ranks, that are victims: chosen by the seed, two at least of either role"},
-                   {"split", "auto", "", "what has a role: nodes, ranks, or nodes where there are four or more", {"auto", "nodes", "ranks"}},
+          .axes = {{"victims", "20", "%", "share of nodes or ranks that are victims, chosen by the seed; at least two have each role"},
+                   {"split", "auto", "", "unit to which roles are assigned: nodes or ranks; auto: nodes if there are at least four", {"auto", "nodes", "ranks"}},
                    {"congestors", "all", "", "what congests: all patterns in turn, those without one-sided operations, or one",
                     {"all", "two_sided", "alltoall", "incast", "broadcast", "put_incast", "get_broadcast"}},
                    {"load", "65536", "B", "message size of the congestors"},
                    long_axis("131072"),
-                   {"phase_ms", "100", "ms", "time for each victim beside each congestor"},
-                   {"repetitions", "3", "", "times that all is gone through"}},
+                   {"phase_ms", "100", "ms", "time for each victim pattern with each congestor pattern"},
+                   {"repetitions", "3", "", "repetitions of the whole procedure"}},
           .section = "congestion",
           .place = 1,
           .tabled = false);

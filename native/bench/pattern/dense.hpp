@@ -107,20 +107,21 @@ class Dense {
 
 // Metrics common to the four benchmarks, followed by `more`.
 inline std::vector<Quantity> dense_reports(std::vector<Quantity> more = {}) {
-  more.insert(more.begin(), {{"bandwidth", "B/s", "higher", "what a process sends, over all phases"},
-                             {"total_bandwidth", "B/s", "higher", "what all processes send, over all phases"},
-                             {"bandwidth_min", "B/s", "higher", "per process, of the slowest phase"},
-                             {"bandwidth_max", "B/s", "higher", "per process, of the fastest phase"}});
+  more.insert(more.begin(),
+              {{"bandwidth", "B/s", "higher", "bytes sent per process and second, over all phases"},
+               {"total_bandwidth", "B/s", "higher", "bytes sent by all processes per second, over all phases"},
+               {"bandwidth_min", "B/s", "higher", "per process, of the slowest phase"},
+               {"bandwidth_max", "B/s", "higher", "per process, of the fastest phase"}});
   return more;
 }
 
 inline Quantity middle_to_first() {
   return {"middle_to_first", "1", "higher",
-          "bandwidth of the phases with the farthest partners over that of the first"};
+          "bandwidth of the phases with the farthest partners, relative to the first phase"};
 }
 
 inline std::vector<Axis> dense_axes(std::vector<Axis> more = {}) {
-  more.push_back({"phase_ms", "10", "ms", "time for which each phase is repeated, three times"});
+  more.push_back({"phase_ms", "10", "ms", "duration of each phase, in each of three passes"});
   return more;
 }
 

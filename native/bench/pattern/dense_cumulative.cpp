@@ -15,8 +15,8 @@ static void dense_cumulative(Trial& t) {
 }
 
 BENCHMARK(dense_cumulative,
-          .summary = "pairs exchange messages both ways; each phase adds a pair",
-          .source = "dense communication, cumulative pairwise exchange; the matching is ours",
+          .summary = "pairs exchange messages in both directions; each phase adds a pair",
+          .source = "dense communication, cumulative pairwise exchange; the matching is Kiviat's",
           .aka = {"dense"},
           .sampling = Sampling::study,
           .sizes = study_sizes,

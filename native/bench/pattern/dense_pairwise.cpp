@@ -19,8 +19,8 @@ static void dense_pairwise(Trial& t) {
 }
 
 BENCHMARK(dense_pairwise,
-          .summary = "pairs at distance k exchange messages both ways, phase by phase",
-          .source = "dense communication, simple pairwise exchange; the matching is ours",
+          .summary = "pairs at distance k exchange messages in both directions, phase by phase",
+          .source = "dense communication, simple pairwise exchange; the matching is Kiviat's",
           .aka = {"dense"},
           .sampling = Sampling::study,
           .sizes = study_sizes,

@@ -23,7 +23,7 @@ inline Phase total_exchange_phase(int ranks, int k, int rank) {
   return {{"shift", {{(rank + k) % ranks, (rank - k + ranks) % ranks}}, ranks}, ranks};
 }
 
-// How a rank communicates with its two partners at distance k in phase k: with one of them, with each in a half-phase,
+// Communication of a rank with its two partners at distance k in phase k: with one of them, with each in a half-phase,
 // or with both at once.
 enum class Matching { disjoint, halves, both };
 

@@ -12,7 +12,7 @@ static void dense_random(Trial& t) {
 }
 
 BENCHMARK(dense_random,
-          .summary = "all ranks exchange messages both ways in pairs, shuffled for each phase",
+          .summary = "all ranks exchange messages in both directions in pairs, which are shuffled for each phase",
           .source = "dense communication, random pairwise exchange",
           .aka = {"dense"},
           .sampling = Sampling::study,

@@ -81,8 +81,8 @@ static void distance(Trial& t) {
 }
 
 BENCHMARK(distance,
-          .summary = "ping-pong between rank 0 and ranks farther and farther away, the others asleep",
-          .source = "distance sweep over rank pairs 0 and d; each distance in turn, seven times, is ours",
+          .summary = "ping-pong between rank 0 and increasingly distant ranks, while the others sleep",
+          .source = "distance sweep over rank pairs 0 and d; measuring all distances in turn, seven times, is Kiviat's",
           .sampling = Sampling::study,
           .sized = false,
           .reports = {{"nearest_latency", "s", "lower", "8 bytes, between ranks 0 and 1"},

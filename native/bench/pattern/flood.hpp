@@ -124,7 +124,8 @@ class Flood {
 };
 
 inline Axis time_axis(std::string milliseconds) {
-  return {"time_ms", std::move(milliseconds), "ms", "streaming time that counts, after a quarter more that does not"};
+  return {"time_ms", std::move(milliseconds), "ms",
+          "timed part of streaming, after an untimed part of a quarter of it"};
 }
 
 }  // namespace kiviat

@@ -1,5 +1,5 @@
 // Streaming bidirectional bandwidth: rank r of the first half and r + P/2 of the second saturate the links between them
-// with MPI_Sendrecv. With an odd number of ranks the last one sleeps.
+// with MPI_Sendrecv. If the number of ranks is odd, the last rank sleeps.
 #include <numeric>
 
 #include "bench/pattern/flood.hpp"
@@ -38,15 +38,15 @@ static void streaming(Trial& t) {
 
 BENCHMARK(streaming,
           .summary = "pairs flood the links between both halves of the ranks in both directions",
-          .source = "streaming bidirectional bandwidth; the share of time that does not count is ours",
+          .source = "streaming bidirectional bandwidth; the untimed share is Kiviat's",
           .sampling = Sampling::study,
           .sized = false,
-          .reports = {{"pair_bandwidth", "B/s", "higher", "all ways of a pair, the median one"},
+          .reports = {{"pair_bandwidth", "B/s", "higher", "sum over both directions of a pair, median over pairs"},
                       {"pair_bandwidth_min", "B/s", "higher"},
                       {"pair_bandwidth_max", "B/s", "higher"},
-                      {"total_bandwidth", "B/s", "higher", "of all pairs, at once"}},
+                      {"total_bandwidth", "B/s", "higher", "sum over all pairs at once"}},
           .nominal_s = 1.4,
-          .axes = {{"pairs", "together", "", "all pairs at once, or each alone, one after the other", {"together", "alone"}},
+          .axes = {{"pairs", "together", "", "together: all pairs at once; alone: one pair after another", {"together", "alone"}},
                    {"ways", "both", "", "both: MPI_Sendrecv; one: from the lower rank to the higher", {"both", "one"}},
                    time_axis("1000"),
                    long_axis("1048576")},

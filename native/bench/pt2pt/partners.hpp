@@ -31,7 +31,7 @@ struct Messages {
   Buffer &out, &in;
 };
 
-inline Axis distance_axis() { return {"distance", "1", "ranks", "the other rank is 0 + distance"}; }
+inline Axis distance_axis() { return {"distance", "1", "ranks", "distance of the partner from rank 0"}; }
 
 inline Axis window_axis() { return {"window", "64", "messages", "messages in flight per pair (IMB uses 256)"}; }
 

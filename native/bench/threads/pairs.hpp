@@ -13,7 +13,7 @@ inline std::vector<Axis> thread_axes(std::vector<Axis> more = {}) {
                              {"channel",
                               "tag",
                               "",
-                              "what tells the messages of threads apart: tags within one communicator, or a "
+                              "how messages of threads are distinguished: by tags within one communicator, or by a "
                               "communicator for each",
                               {"tag", "communicator"}}});
   return more;

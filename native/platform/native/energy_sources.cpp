@@ -70,7 +70,7 @@ class Meter final : public Source {
     last_ = watts, last_s_ = now_s;
   }
   std::optional<double> joules() const override { return sum_; }
-  std::string trouble() const override { return sum_ ? "says 0 W" : "could not be read"; }
+  std::string trouble() const override { return sum_ ? "reports 0 W" : "could not be read"; }
 
  private:
   Reading read_;

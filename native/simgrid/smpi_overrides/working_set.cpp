@@ -9,7 +9,7 @@
 
 namespace simgrid::smpi::colls {
 
-// SMPI's collectives, as the selector chose them.
+// SMPI's collectives, as selected.
 extern int (*alltoall)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
 extern int (*allgather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
 
@@ -23,7 +23,8 @@ using Collective = decltype(colls::alltoall);
 
 Collective simgrids_alltoall = nullptr, simgrids_allgather = nullptr;
 
-// The set of a message alone is the message, sent and received: of other buffers, the mean of both.
+// Sets the working set of the rank's host during a collective: the mean of the bytes sent and received. A
+// point-to-point message has itself as working set, because it is sent and received once.
 class Within {
  public:
   Within(int blocks_sent, int count, MPI_Datatype type, MPI_Comm comm) {
@@ -56,7 +57,8 @@ int allgather(const void* send, int count, MPI_Datatype type, void* receive, int
 }  // namespace
 
 void kiviat::sim::note_working_sets() {
-  // SMPI selects its algorithms after loading the platform and before it creates the ranks: replace them in between.
+  // SMPI selects its algorithms after loading the platform and before creating the ranks, so they are replaced in
+  // between.
   s4u::Actor::on_creation_cb([](const s4u::Actor&) {
     if (simgrids_alltoall) return;
     simgrids_alltoall = colls::alltoall, simgrids_allgather = colls::allgather;

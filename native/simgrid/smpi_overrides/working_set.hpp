@@ -3,8 +3,8 @@
 
 namespace kiviat::sim {
 
-// Tells each rank's host (Sent::working_set_bytes) the size of its buffers during alltoall and allgather. To be called
-// while the platform is loaded.
+// Sets the working set of each rank's host (Sent::working_set_bytes) to the size of its buffers during alltoall and
+// allgather. To be called while the platform is loaded.
 void note_working_sets();
 
 }  // namespace kiviat::sim

@@ -1,6 +1,6 @@
-// Fuzzer of the replayer's reader: the replayer's own sources read one rank's stream, over an MPI that does nothing but
-// assert what it is owed (dry/mpi.h). A stream ends with success or an exception that names its place; an abort, a
-// sanitizer's report or a write to a message buffer is a fault of ours.
+// Fuzzer of the trace reader: the replayer reads the stream of one rank, with an MPI that only checks its arguments
+// (dry/mpi.h). Each stream must end with success or with an exception that names the position of the error; an abort, a
+// sanitizer's report or an access to a message buffer is a defect of Kiviat.
 //
 // With clang it is a libFuzzer target; else `kiviat-fuzz-reader FILE…` reads each file once:
 //   cmake -G Ninja -S native/trace/fuzz -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ && cmake --build build/fuzz
@@ -22,7 +22,7 @@
 
 namespace kiviat::trace {
 
-// No page of the buffers may be touched.
+// Message buffers, which the replayer must never access: any access raises SIGSEGV.
 char* scratch(std::size_t bytes) {
   static char* const place = [] {
     void* const mapped = mmap(nullptr, 3 * most_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

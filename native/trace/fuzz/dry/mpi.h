@@ -1,5 +1,6 @@
-// An MPI that does nothing, for the fuzzer of the replayer's reader: one rank of four, whose calls all succeed at once.
-// It asserts what a caller owes to an MPI: handles that exist, counts from 0 on, buffers, ranks within the communicator.
+// MPI without communication, for the fuzzer of the trace reader. It behaves as one of four ranks, and all calls succeed
+// at once. It asserts that callers pass valid arguments: existing handles, non-negative counts, buffers, ranks of the
+// communicator.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +50,7 @@ namespace kiviat::dry {
 
 inline int ranks_of(MPI_Comm comm) { return comm == MPI_COMM_SELF ? 1 : 4; }
 
-// What is owed for one argument, and what a call does with it.
+// Asserts that one argument is valid, and sets it if it is an output.
 template <int kind>
 void take(Handle<kind> given) {
   owe(given.number != 0 || kind == 6);
@@ -101,7 +102,9 @@ inline int MPI_Type_contiguous(int count, MPI_Datatype, MPI_Datatype* made) {
   return *made = {kiviat::dry::made}, 0;
 }
 inline int MPI_Type_size(MPI_Datatype type, int* size) {
-  *size = type == MPI_BYTE ? 1 : type == MPI_C_DOUBLE_COMPLEX ? 16 : static_cast<int>(kiviat::dry::type_bytes[type.number]);
+  *size = type == MPI_BYTE               ? 1
+          : type == MPI_C_DOUBLE_COMPLEX ? 16
+                                         : static_cast<int>(kiviat::dry::type_bytes[type.number]);
   return 0;
 }
 inline int MPI_Iprobe(int, int, MPI_Comm, int* found, MPI_Status*) { return *found = 1, 0; }
@@ -112,21 +115,28 @@ inline int MPI_Waitall(int count, MPI_Request* requests, MPI_Status*) {
 }
 inline int MPI_Cancel(MPI_Request* request) { return kiviat::dry::owe(request->number != 0), 0; }
 
-#define KIVIAT_DRY(name)                     \
-  template <class... Arguments>              \
-  int MPI_##name(Arguments... arguments) {   \
-    return kiviat::dry::call(arguments...);  \
+#define KIVIAT_DRY(name)                    \
+  template <class... Arguments>             \
+  int MPI_##name(Arguments... arguments) {  \
+    return kiviat::dry::call(arguments...); \
   }
 #define KIVIAT_DRY_BOTH(blocking, nonblocking) KIVIAT_DRY(blocking) KIVIAT_DRY(nonblocking)
-KIVIAT_DRY(Send) KIVIAT_DRY(Ssend) KIVIAT_DRY(Isend) KIVIAT_DRY(Issend) KIVIAT_DRY(Recv) KIVIAT_DRY(Irecv)
-KIVIAT_DRY(Sendrecv) KIVIAT_DRY(Barrier) KIVIAT_DRY_BOTH(Bcast, Ibcast) KIVIAT_DRY_BOTH(Gather, Igather)
-KIVIAT_DRY_BOTH(Gatherv, Igatherv) KIVIAT_DRY_BOTH(Scatter, Iscatter) KIVIAT_DRY_BOTH(Scatterv, Iscatterv)
-KIVIAT_DRY_BOTH(Reduce, Ireduce) KIVIAT_DRY_BOTH(Allgather, Iallgather) KIVIAT_DRY_BOTH(Allgatherv, Iallgatherv)
-KIVIAT_DRY_BOTH(Alltoall, Ialltoall) KIVIAT_DRY_BOTH(Alltoallv, Ialltoallv) KIVIAT_DRY_BOTH(Allreduce, Iallreduce)
-KIVIAT_DRY_BOTH(Scan, Iscan) KIVIAT_DRY_BOTH(Exscan, Iexscan) KIVIAT_DRY_BOTH(Reduce_scatter, Ireduce_scatter)
-KIVIAT_DRY_BOTH(Reduce_scatter_block, Ireduce_scatter_block) KIVIAT_DRY_BOTH(Put, Rput) KIVIAT_DRY_BOTH(Get, Rget)
-KIVIAT_DRY_BOTH(Accumulate, Raccumulate) KIVIAT_DRY_BOTH(Get_accumulate, Rget_accumulate) KIVIAT_DRY(Fetch_and_op)
-KIVIAT_DRY(Compare_and_swap) KIVIAT_DRY(Win_fence) KIVIAT_DRY(Win_complete) KIVIAT_DRY(Win_wait)
-KIVIAT_DRY(Win_lock_all) KIVIAT_DRY(Win_unlock_all) KIVIAT_DRY(Win_flush_all) KIVIAT_DRY(Win_start)
-KIVIAT_DRY(Win_post) KIVIAT_DRY(Win_lock) KIVIAT_DRY(Win_unlock) KIVIAT_DRY(Win_flush) KIVIAT_DRY(Win_free)
-KIVIAT_DRY(Comm_free) KIVIAT_DRY(Group_free) KIVIAT_DRY(Type_commit)
+KIVIAT_DRY(Send)
+KIVIAT_DRY(Ssend) KIVIAT_DRY(Isend) KIVIAT_DRY(Issend) KIVIAT_DRY(Recv) KIVIAT_DRY(Irecv) KIVIAT_DRY(Sendrecv)
+    KIVIAT_DRY(Barrier) KIVIAT_DRY_BOTH(Bcast, Ibcast) KIVIAT_DRY_BOTH(Gather, Igather)
+        KIVIAT_DRY_BOTH(Gatherv, Igatherv) KIVIAT_DRY_BOTH(Scatter, Iscatter) KIVIAT_DRY_BOTH(Scatterv, Iscatterv)
+            KIVIAT_DRY_BOTH(Reduce, Ireduce) KIVIAT_DRY_BOTH(Allgather, Iallgather)
+                KIVIAT_DRY_BOTH(Allgatherv, Iallgatherv) KIVIAT_DRY_BOTH(Alltoall, Ialltoall)
+                    KIVIAT_DRY_BOTH(Alltoallv, Ialltoallv) KIVIAT_DRY_BOTH(Allreduce, Iallreduce)
+                        KIVIAT_DRY_BOTH(Scan, Iscan) KIVIAT_DRY_BOTH(Exscan, Iexscan)
+                            KIVIAT_DRY_BOTH(Reduce_scatter, Ireduce_scatter)
+                                KIVIAT_DRY_BOTH(Reduce_scatter_block, Ireduce_scatter_block) KIVIAT_DRY_BOTH(Put, Rput)
+                                    KIVIAT_DRY_BOTH(Get, Rget) KIVIAT_DRY_BOTH(Accumulate, Raccumulate)
+                                        KIVIAT_DRY_BOTH(Get_accumulate, Rget_accumulate) KIVIAT_DRY(Fetch_and_op)
+                                            KIVIAT_DRY(Compare_and_swap) KIVIAT_DRY(Win_fence) KIVIAT_DRY(Win_complete)
+                                                KIVIAT_DRY(Win_wait) KIVIAT_DRY(Win_lock_all) KIVIAT_DRY(Win_unlock_all)
+                                                    KIVIAT_DRY(Win_flush_all) KIVIAT_DRY(Win_start) KIVIAT_DRY(Win_post)
+                                                        KIVIAT_DRY(Win_lock) KIVIAT_DRY(Win_unlock)
+                                                            KIVIAT_DRY(Win_flush) KIVIAT_DRY(Win_free)
+                                                                KIVIAT_DRY(Comm_free) KIVIAT_DRY(Group_free)
+                                                                    KIVIAT_DRY(Type_commit)

@@ -1,4 +1,4 @@
-// An actor that computes in no time, for the fuzzer of the replayer's reader.
+// Actor whose computation takes no time, for the fuzzer of the trace reader.
 #pragma once
 
 #include "simgrid/s4u/Host.hpp"

@@ -1,4 +1,4 @@
-// A simulator whose clock stands still, for the fuzzer of the replayer's reader.
+// Simulator whose clock never advances, for the fuzzer of the trace reader.
 #pragma once
 
 namespace simgrid::s4u {

@@ -1,4 +1,4 @@
-// A host of one flop/s, for the fuzzer of the replayer's reader.
+// Host with a speed of one flop/s, for the fuzzer of the trace reader.
 #pragma once
 
 namespace simgrid::s4u {
