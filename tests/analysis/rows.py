@@ -1,4 +1,4 @@
-"""Rows and summaries for tests of the analysis; everything has a default."""
+"""Builders of rows and summaries for tests of the analysis; every argument has a default."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def row(**changes: Any) -> Row:
 
 
 def case_rows(values: Sequence[float], **changes: Any) -> list[Row]:
-    """One row per launch, whose medians are `values`."""
+    """Return one row per launch; `values` are the launches' medians."""
     return [row(launch=i, p50=v, mean=v, min=v, max=v, **changes) for i, v in enumerate(values)]
 
 
@@ -58,7 +58,9 @@ def case(values: Sequence[float], **changes: Any) -> Summary:
 
 
 def curve(points: Iterable[tuple[int, float]], benchmark: str = "pingpong", **changes: Any) -> list[Summary]:
-    """Cases of growing size, each in five equal launches of the given time in seconds."""
+    """Return cases of increasing message size; each has five launches that all take the given time in
+    seconds.
+    """
     ranks = changes.get("ranks", 2)
     return [
         case(

@@ -1,4 +1,6 @@
-"""Ratios compared with values computed by hand: four processes, HPL 40 Gflop/s (see tests/report/hpcc.py)."""
+"""Balance ratios, compared with values computed by hand: four processes, HPL 40 Gflop/s (see
+tests/report/hpcc.py).
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,10 @@ def test_each_axis_is_divided_by_its_largest() -> None:
 
 
 def test_a_poor_hpl_does_not_make_a_machine_look_better_balanced() -> None:
-    """Less than half of DGEMM in HPL: all ratios are larger, and the page called that the better balance."""
+    """A machine with a poor HPL result does not lead in any ratio to HPL.
+
+    Dividing by a small HPL rate makes all ratios larger; the page used to present that as better balance.
+    """
     poor = system("run-b", scale={"hpl.rate": 0.25})
     result = balance([system(), poor])
     assert all(result.share(1, column) == 1 for column in range(8) if AXES[column].over_hpl)
@@ -75,7 +80,9 @@ def test_a_poor_hpl_does_not_make_a_machine_look_better_balanced() -> None:
 
 
 def test_intervals_are_those_over_launches() -> None:
-    """HPL and copy scatter by ± 0.5 % over six launches: a ratio is within the quotients of the ends."""
+    """The interval of a ratio follows from the intervals of both rates over launches (± 0.5 % of HPL and of
+    copy here).
+    """
     result = balance([system()])
     hpl, stream = (result.cells[0][PLACE[axis]] for axis in ("hpl", "stream"))
     assert hpl.low is not None and hpl.high is not None and stream.low is not None and stream.high is not None
@@ -144,7 +151,7 @@ def test_of_several_settings_the_best_counts() -> None:
     assert found.whole.value("ring_latency") == pytest.approx(5e-6)
 
 
-# ---- The paper's two rules
+# ---- The paper's two rules about small systems and few nodes
 
 
 def large(run: str = "large") -> System:
@@ -170,7 +177,11 @@ def test_small_systems_and_ratios_of_the_whole_machine(choice: str, beside_large
 
 @pytest.mark.parametrize(("choice", "kept"), [("auto", False), ("keep", True)])
 def test_a_small_system_alone_beside_published_ones(choice: str, kept: bool) -> None:
-    """It kept the ratios in which small machines have an undue advantage."""
+    """The rule for small systems drops FFT ratios of a system of less than 1 Tflop/s, but keeps its STREAM
+    ratio.
+
+    Small systems have an advantage in the dropped ratios.
+    """
     result = balance([system(), *published_systems()], small=choice, few_nodes="keep")
     assert (value(result, "fft") is not None) is kept
     assert value(result, "stream") is not None
@@ -197,7 +208,7 @@ def test_what_is_left_out_is_nobodys_largest() -> None:
     assert result.largest[PLACE["fft"]] == value(result, "fft", 1)
 
 
-# ---- The paper's figures 1 to 4, and what else follows
+# ---- The paper's figures 1 to 4, and conclusions from them
 
 
 def test_against_hpl_over_sizes() -> None:
@@ -222,7 +233,7 @@ def test_efficiency_and_balances() -> None:
     assert efficiency(lacking).value is None and efficiency(lacking).reason == "dgemm was not run"
 
 
-# ---- As published
+# ---- Values as published
 
 
 def test_the_published_systems() -> None:
@@ -245,7 +256,8 @@ def test_the_published_systems() -> None:
         4.9e-5,
     ]
     sx8 = balance([found["nec-sx-8"]])
-    assert value(sx8, "stream") == 2.893  # exact in table 2; the text's bound of 2.67 does not replace it
+    # given exactly in table 2, which takes precedence over the bound of 2.67 in the text
+    assert value(sx8, "stream") == 2.893
     opteron = balance([found["cray-opteron-cluster"]]).cells[0][PLACE["stream"]]
     assert (opteron.value, opteron.upper, opteron.relation) == (0.84, 1.07, ">=")
     altix = balance([found["sgi-altix-3700-bx2"]]).cells[0][PLACE["stream"]]
@@ -259,11 +271,13 @@ def test_published_systems_are_chosen_by_a_part_of_the_name() -> None:
     assert chosen(everything, "vax") == [] and chosen(everything, "") == []
 
 
-# ---- What simulated and powered runs have besides
+# ---- Results that only simulated runs, or runs with energy meters, have
 
 
 def test_simulated_kernels_are_those_of_full_memory() -> None:
-    """Of HPL at four sizes the law's value at full memory counts, and says so; nobody measured it."""
+    """HPL simulated at four small sizes is extrapolated to full memory, and the value is marked as
+    extrapolated.
+    """
     rows = [entry for entry in hpcc_rows(ranks=64, launches=1, clock="simulated") if entry.benchmark != "hpl"]
     for memory in (1 << 18, 1 << 19, 1 << 20, 1 << 21):
         order = math.sqrt(memory * 64 / 8)
@@ -331,11 +345,11 @@ def test_power_is_that_of_all_nodes() -> None:
     found = measured_system(hpcc_run(), "x", summarise(rows), rows, tables).whole.quantities
     assert (found["hpl"].watts, found["hpl"].joules) == (200.0, 2000.0)
     assert found["triad"].watts == 130.0
-    assert found["copy"].watts is None  # one node does not tell
+    assert found["copy"].watts is None  # unknown: the power of a whole machine does not follow from one node
     assert found["dgemm"].watts is None
 
 
-# ---- Cautions
+# ---- Caveats
 
 
 def with_numbers(array_bytes: float, origin_clock: str = "wall") -> System:
@@ -350,7 +364,9 @@ def with_numbers(array_bytes: float, origin_clock: str = "wall") -> System:
 
 
 def test_stream_within_the_cache_is_called_so() -> None:
-    """85 MB beside 32 MiB of cache; 134 MB are four times as much. A model has no such effect."""
+    """A caveat says that STREAM arrays of 85 MB fit too nearly into 32 MiB of cache; 134 MB are enough (four
+    times as much). Modelled machines get no caveat, because they have no such effect.
+    """
 
     def cautions(system: System) -> list[str]:
         return [words for words in balance([system]).rules if "cache rate" in words]

@@ -1,4 +1,4 @@
-"""Protocol switches: found where anyone sees them, and none where there are none."""
+"""Protocol switches in curves of time over message size: clear ones are found; smooth curves have none."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,10 @@ def switches(
 
 
 def test_the_switch_that_was_none_found() -> None:
-    """463 ns at 2 KiB, 2.74 µs at 4 KiB, intervals disjoint: one line with 78 % residual was shown."""
+    """A jump from 463 ns at 2 KiB to 2.74 µs at 4 KiB is found.
+
+    The fit once used a single line, with a residual of 78 %.
+    """
     times = [0.31e-6 + s * 75e-12 if s <= 2048 else 2.62e-6 + s * 29e-12 for s in SIZES]
     for half_widths in (None, [0.02] * len(SIZES)):
         pieces = piecewise(SIZES, noisy(times, 3, 0.01), half_widths)
@@ -39,9 +42,10 @@ def test_the_switch_that_was_none_found() -> None:
 
 
 def judged(found: list[int], clear: list[list[int]], possible: list[list[int]]) -> tuple[int, int]:
-    """Return how many of `clear` were found, and how many of `found` are neither clear nor possible.
+    """Return how many labels of `clear` were found, and how many of `found` match neither `clear` nor
+    `possible`.
 
-    A switch may be one size beside its label.
+    A switch matches a label that is at most one message size away.
     """
 
     def at(size: int, label: list[int]) -> bool:
@@ -52,7 +56,9 @@ def judged(found: list[int], clear: list[list[int]], possible: list[list[int]]) 
 
 
 def test_switches_that_an_eye_sees() -> None:
-    """At least 95 % of the clear switches of 40 measured curves; at most 5 % of the reported ones wrong."""
+    """In 40 measured curves, labelled by hand, at least 95 % of the clear switches are found, and at most 5 %
+    of the reported ones are wrong.
+    """
     hits = wrong = clear = reported = 0
     for curve in LABELLED:
         times = [1e-6 * time for time in curve["us"]]
@@ -65,7 +71,7 @@ def test_switches_that_an_eye_sees() -> None:
 
 
 def test_switches_of_known_place() -> None:
-    """Up to three switches of random size, with noise; in every third curve one outlying point."""
+    """Up to three switches of random size are found in noisy curves; every third curve has an outlier."""
     hits = wrong = clear = reported = 0
     for seed in range(120):
         rng = np.random.default_rng(seed)
@@ -91,7 +97,7 @@ def test_switches_of_known_place() -> None:
 
 
 def _starts(rng: np.random.Generator, sizes: int) -> list[int]:
-    """Return up to three first sizes of protocols, at least four sizes apart."""
+    """Return the first message sizes of up to three protocols, at least four sizes apart."""
     starts: list[int] = []
     for start in rng.permutation(np.arange(7, sizes - 3))[: rng.integers(0, 4)]:
         if all(abs(start - other) >= 4 for other in starts):
@@ -101,11 +107,11 @@ def _starts(rng: np.random.Generator, sizes: int) -> list[int]:
 
 def test_a_smooth_curve_has_no_switches() -> None:
     alarms = sum(bool(switches(SIZES, noisy([line(size) for size in SIZES], seed))) for seed in range(200))
-    assert alarms <= 4  # 2 %
+    assert alarms <= 4  # 2 % false alarms
 
 
 def test_a_gently_bent_curve_has_no_jumps() -> None:
-    """Bandwidth that falls by a third as messages outgrow the caches is no protocol switch."""
+    """Bandwidth that decreases gradually by a third, as messages exceed the caches, is no protocol switch."""
     times = [1.5e-6 + size / 10e9 * (1 + 0.5 * size / (size + 2e5)) for size in SIZES]
     alarms = sum(any(s.kind == "jump" for s in switches(SIZES, noisy(times, seed))) for seed in range(100))
     assert alarms <= 2
@@ -130,7 +136,9 @@ def test_one_outlying_point_is_no_switch() -> None:
 
 
 def test_rendezvous_costs_a_handshake_and_saves_a_copy() -> None:
-    """Eager to rendezvous: 4 µs more to begin with, half the time per byte; and a jump back at 1 MiB."""
+    """A switch from eager to rendezvous (4 µs more latency, half the time per byte) and a jump back at 1 MiB
+    are found.
+    """
     times = [
         line(s) if s < 8192 else 5.5e-6 + s / 20e9 if s < 1 << 20 else 0.6 * (5.5e-6 + s / 20e9)
         for s in SIZES
@@ -152,7 +160,9 @@ def test_a_bend_without_a_jump() -> None:
 
 @pytest.mark.parametrize("beyond", [1, 2])
 def test_the_last_sizes_outgrow_their_lines(beyond: int) -> None:
-    """Messages that no longer fit the caches: 52.6 µs at 2 MiB, 193 µs at 4 MiB, on ARCHER2."""
+    """A jump between the two last sizes is found: 52.6 µs at 2 MiB, 193 µs at 4 MiB, where messages exceed
+    the caches (measured on ARCHER2).
+    """
     times = [line(size) for size in SIZES]
     for place in range(len(SIZES) - beyond, len(SIZES)):
         times[place] = times[place - 1] * 4

@@ -1,4 +1,4 @@
-"""Comparing two runs: verdicts, false alarms, refusals."""
+"""Comparison of two runs: verdicts, rate of false alarms, refused comparisons."""
 
 from collections.abc import Callable
 from itertools import combinations
@@ -27,7 +27,7 @@ def test_slower_is_worse() -> None:
     assert (change.verdict, change.survives, result.verdict, result.exit_code) == ("worse", True, "worse", 1)
     assert change.ratio == pytest.approx(1.32 / 1.02, rel=1e-3)
     assert change.p == pytest.approx(2 / 252)
-    # Two of the 252 labellings separate the launches as these do.
+    # Of the 252 ways to assign ten launches to two runs, two separate them this well.
     assert change.adjusted_p == pytest.approx(2 / 252)
 
 
@@ -81,7 +81,7 @@ def test_what_cannot_be_compared_is_named(a: dict[str, str], b: dict[str, str], 
 def test_too_few_launches() -> None:
     result = changed(case(FAST[:3]), case(SLOW))
     assert "too few launches: 3 and 5" in result.cases[0].change.note
-    assert result.cases[0].change.ratio == pytest.approx(1.32 / 1.01)  # still shown
+    assert result.cases[0].change.ratio == pytest.approx(1.32 / 1.01)  # the ratio is shown nevertheless
     assert result.exit_code == 2
     # As many as an interval needs: one number everywhere.
     assert (
@@ -129,7 +129,10 @@ def many(logs: np.ndarray, **changes: object) -> list[Summary]:
 
 
 def test_one_slower_case_among_two_hundred_is_found() -> None:
-    """Benjamini–Hochberg over Mann–Whitney p-values cannot see it: 0.0079 · 200 > 0.05."""
+    """One slower case among 200 is found.
+
+    With Mann-Whitney p-values and the Benjamini-Hochberg correction it would not be: 0.0079 · 200 > 0.05.
+    """
     rng = np.random.default_rng(5)
     a, b = 0.02 * rng.standard_normal((2, 200, 5))
     b[17] += np.log(1.3)
@@ -142,7 +145,7 @@ def test_a_small_change_of_a_whole_benchmark_is_found_in_its_mean() -> None:
     rng = np.random.default_rng(6)
     a, b = 0.02 * rng.standard_normal((2, 40, 5))
     result = compare(many(a), many(b + np.log(1.025)))
-    assert not any(entry.change.survives for entry in result.cases)  # each alone is too noisy
+    assert not any(entry.change.survives for entry in result.cases)  # alone, each case is too noisy
     (group,) = result.groups
     assert (group.name, group.cases) == ("pingpong", 40)
     assert (group.change.verdict, group.change.survives) == ("worse", True)
@@ -165,7 +168,7 @@ def test_equal_runs_alarm_in_five_percent_at_most(kind: str) -> None:
     alarms = 0
     for _ in range(400):
         logs = 0.02 * rng.standard_normal((60, 10))
-        if kind == "shared":  # all cases of a launch share its luck
+        if kind == "shared":  # all cases of a launch deviate together
             logs += 0.02 * rng.standard_normal((1, 10))
         elif kind == "lognormal":
             logs = 0.02 * np.exp(rng.standard_normal((60, 10)))
@@ -224,7 +227,7 @@ def test_the_smallest_family_p_does_not_depend_on_the_number_of_cases() -> None:
 
 
 def test_launches_that_agree_by_luck_prove_nothing() -> None:
-    """Without a noise floor the first case, whose launches agree to 10⁻⁹, beats everything else."""
+    """The noise floor keeps a case whose launches agree to 10⁻⁹ by chance from being significant."""
     rng = np.random.default_rng(12)
     logs = 0.01 * rng.standard_normal((20, 10))
     logs[0] *= 1e-7
@@ -243,7 +246,10 @@ def test_many_launches_are_relabelled_at_random() -> None:
 
 
 def test_two_simulations_need_no_launches() -> None:
-    """They were refused for having one launch each, though either would be the same again."""
+    """Two simulated runs with one launch each can be compared, because a simulation is deterministic.
+
+    They were once refused for lack of launches.
+    """
 
     def predicted(value: float, **changes: object) -> Summary:
         return case([value], clock="simulated", mode="once", stopped_by="fixed", **changes)

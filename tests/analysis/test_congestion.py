@@ -1,4 +1,4 @@
-"""Impact of other ranks' traffic, and the cause that may be concluded."""
+"""Impact of other ranks' traffic on victims, and the causes that may be inferred from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CASE = {"benchmark": "congestion", "case": "congestion/ranks=8", "bytes": None, 
 
 
 def tables(factor: float, victims: Sequence[int], launches: int = 5) -> list[Grid]:
-    """Allreduce suffers most, beside an incast; `victims` are ranks."""
+    """Return tables in which allreduce is slowed most, by incast; `victims` are the ranks of the victims."""
     axes = (
         ("victim", ("latency", "allreduce")),
         ("congestor", ("alltoall", "incast")),

@@ -1,4 +1,4 @@
-"""Findings about simultaneous communication, on machines whose bottleneck is known."""
+"""Findings about simultaneous communication, on fabricated machines with a known bottleneck."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ BLOCKED = (0, 0, 1, 1, 2, 2, 3, 3)
 CYCLIC = (0, 1, 2, 3, 0, 1, 2, 3)
 OWN_NODES = (0, 1, 2, 3, 4, 5, 6, 7)
 
-# Bytes per second: of one pair within a node and between two, and of what they share.
+# Bandwidths in bytes per second: of a single pair within a node and between two nodes, and of the shared
+# resources.
 MEMORY, PAIR_NEAR, NIC, PAIR_FAR, SWITCH = 10e9, 8e9, 1e9, 1e9, 3e9
 
 ALONE = "streaming/ranks=8/pairs=alone"
@@ -46,7 +47,9 @@ def told(summaries: Sequence[Summary], of: Sequence[int] | None, kind: str) -> l
 
 
 def rate(pair: tuple[int, int], pairs: Sequence[tuple[int, int]], nodes: Nodes, switch: float) -> float:
-    """What each pair of a made-up machine gets: its part of the scarcest thing that it passes."""
+    """Return the bandwidth of a pair on a fabricated machine: its share of the most loaded resource on its
+    path.
+    """
     if nodes.near(*pair):
         here = sum(nodes.near(*other) and nodes.of[other[0]] == nodes.of[pair[0]] for other in pairs)
         return min(PAIR_NEAR, MEMORY / here)
@@ -62,7 +65,7 @@ def rate(pair: tuple[int, int], pairs: Sequence[tuple[int, int]], nodes: Nodes, 
         (ONE_NODE, "near", 1e12, "memory"),
         (BLOCKED, "near", 1e12, "none"),
         (BLOCKED, "far", 1e12, "NIC"),
-        (BLOCKED, "far", 1e9, "network"),  # tapered: a quarter of what the NICs could send
+        (BLOCKED, "far", 1e9, "network"),  # tapered network: a quarter of the NICs' bandwidth
         (OWN_NODES, "far", 1e12, "none"),
         (OWN_NODES, "far", 2e9, "network"),
         ((0, 0, 0, 0, 1, 1, 1, 1), "far", 1e12, "NIC"),
@@ -90,7 +93,8 @@ def test_nothing_is_claimed_without_ground() -> None:
     assert mixed.resource == "unknown" and "Some pairs are within a node" in mixed.reason
     alone = shared(0.5, far_pairs(8), Nodes(CYCLIC), False)
     assert alone.resource == "unknown" and "No two pairs share a node" in alone.reason
-    more = shared(0.75, far_pairs(8), Nodes(BLOCKED), False)  # together half as much again as one alone
+    # two pairs together have 1.5 times the bandwidth of one
+    more = shared(0.75, far_pairs(8), Nodes(BLOCKED), False)
     assert more.resource == "unknown" and "1.50 times" in more.reason
 
 
@@ -115,7 +119,9 @@ def test_no_network_is_blamed_on_one_node() -> None:
 
 
 def test_the_factor_is_of_one_case() -> None:
-    """The plainest of b_eff's cases, of most ranks: never the ping-pong of another."""
+    """The contention factor compares two results of one case of b_eff: the default case with most ranks. It
+    never divides by the ping-pong of another case.
+    """
 
     def b_eff(loaded: float, alone: float, **changes: Any) -> list[Summary]:
         rates = {"at_lmax_per_process": loaded, "pingpong_bandwidth": alone, "b_eff_per_process": loaded / 3}
@@ -237,7 +243,7 @@ def test_halves_that_differ() -> None:
 def test_the_busiest_node() -> None:
     nodes = Nodes((0, 1, 2, 2))
     assert nodes.busiest([(0, 2), (1, 3)]) == 2  # their other ends share a node
-    assert nodes.busiest([(2, 3)]) == 1  # with both ends on one node it is one pair still
+    assert nodes.busiest([(2, 3)]) == 1  # a pair with both ends on one node counts once
     assert nodes.busiest([]) == 0 and nodes.boundaries(4) == [1, 2]
 
 

@@ -1,4 +1,4 @@
-"""Extrapolation from small simulated problems: known laws are recovered, deviations are detected."""
+"""Extrapolation of simulated results from small problems: laws are recovered, deviations detected."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def measured(
 
 
 def test_a_law_comes_back() -> None:
-    """1.6 GB a rank: 80 % of 4 GB between two processors."""
+    """HPL times that follow a law exactly are extrapolated exactly, to 1.6 GB per rank: 80 % of 4 GB, shared
+    by two processors.
+    """
     (found,) = extrapolated(measured("hpl", "rate", hpl_rate), RUN)
     assert found.memory_bytes == pytest.approx(1.6e9)
     assert found.value == pytest.approx(hpl_rate(1.6e9), rel=1e-6)
@@ -88,7 +90,9 @@ def test_each_kernel_has_its_own_law() -> None:
 
 
 def test_an_order_that_is_told_counts_instead_of_the_memory_given() -> None:
-    """HPL keeps room for panels: with 1 MiB its matrix has three quarters of that."""
+    """The extrapolation uses the measured matrix order, not the memory given: HPL reserves memory for panels,
+    so with 1 MiB its matrix uses only three quarters of it.
+    """
     told = [replace(summary, metric="order", median=order(0.75 * memory)) for summary, memory in given()]
     rates = measured("hpl", "rate", lambda memory: hpl_rate(0.75 * memory))
     (found,) = extrapolated([*rates, *told], RUN)
@@ -101,7 +105,9 @@ def given() -> list[tuple[Summary, int]]:
 
 
 def test_what_follows_another_law_is_off_at_the_size_held_out() -> None:
-    """The largest is a quarter slower than the law of the others has it."""
+    """If the largest size is 25 % slower than the law fitted to the others predicts, this deviation is
+    reported.
+    """
     slower = lambda memory: hpl_rate(memory) * (0.8 if memory == MEMORIES[-1] else 1)  # noqa: E731
     (found,) = extrapolated(measured("hpl", "rate", slower), RUN)
     assert found.held_out == pytest.approx(0.25, rel=1e-6)
@@ -109,7 +115,9 @@ def test_what_follows_another_law_is_off_at_the_size_held_out() -> None:
 
 
 def test_costs_are_never_negative() -> None:
-    """A rate that grows faster than any law would extrapolate to a negative time."""
+    """Coefficients of cost are never negative, otherwise a rate that grows faster than any law would
+    extrapolate to a negative time.
+    """
     steep = lambda memory: memory**1.2  # noqa: E731
     (found,) = extrapolated(measured("hpl", "rate", steep), RUN)
     assert 0 < found.value < math.inf
@@ -117,7 +125,11 @@ def test_costs_are_never_negative() -> None:
 
 
 def test_hpl_is_not_faster_than_dgemm() -> None:
-    """So small that messages are all one sees: without DGEMM's rate, flops would cost next to nothing."""
+    """The rate of DGEMM bounds extrapolated HPL from above.
+
+    In small problems messages dominate, so without this bound the fit would assign almost no cost to
+    arithmetic.
+    """
     n3 = 1 / (RANKS * 6.4e9)
     bound = lambda memory: 1 / max(n3, 5e-8 / order(memory))  # noqa: E731
     (dgemm,) = measured("dgemm", "rate", lambda memory: 6.4e9, scope="star")[:1]
@@ -146,5 +158,5 @@ def test_memory_is_that_of_the_nodes_that_ranks_are_on() -> None:
 def test_nonnegative_least_squares() -> None:
     matrix = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     assert nonnegative(matrix, np.array([1.0, 2.0, 3.0])) == pytest.approx([1, 2])
-    # Without a bound the best is (4/3, -5/3); with it, the best of the first column alone.
+    # The unconstrained minimum is (4/3, -5/3); with non-negative coefficients it lies on the first axis.
     assert nonnegative(matrix, np.array([2.0, -1.0, -1.0])) == pytest.approx([0.5, 0])

@@ -1,4 +1,4 @@
-"""Findings about a run, and findings that must not be reported."""
+"""Findings that a run must yield, and findings that it must not."""
 
 from dataclasses import replace
 from typing import Any
@@ -102,7 +102,7 @@ def test_ranks_that_are_no_power_of_two() -> None:
     assert finding.headline == "allreduce of 8 B on 3 ranks takes 2.00 times as long as on 4"
     assert not found([*sweep[:1], collective("allreduce", 2.1e-6, 3), *sweep[2:]], "power-of-two")
     shaky = case([1.9e-6, 2e-6, 3e-6, 3e-6, 3e-6], case="x", benchmark="allreduce", ranks=3)
-    assert not found([sweep[0], shaky, sweep[2]], "power-of-two")  # intervals touch
+    assert not found([sweep[0], shaky, sweep[2]], "power-of-two")  # the intervals overlap
 
 
 def test_oversubscribed_results_are_not_judged() -> None:
@@ -211,7 +211,10 @@ def test_several_runs_are_told_apart() -> None:
 
 
 def test_what_took_no_time_is_no_ratio() -> None:
-    """A clock too coarse for a call, or a record that was made up, ended in ZeroDivisionError."""
+    """A measured time of 0 yields no ratio.
+
+    A clock too coarse for a call, or a fabricated record, once raised ZeroDivisionError.
+    """
     nothing = curve([(size, 0.0) for size in (1, 1024, 65536)])
     assert {finding.kind for finding in findings(nothing, [run()])} <= {"too-few-launches"}
     assert fit_loggp(nothing) is None

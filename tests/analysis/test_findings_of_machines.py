@@ -1,4 +1,6 @@
-"""Findings about several machines: each fact is in the curves of one test, and absent from even ones."""
+"""Findings about several machines: each is found in curves fabricated for it, and absent if all machines are
+equal.
+"""
 
 from __future__ import annotations
 
@@ -134,7 +136,7 @@ def test_numbers_of_ranks_between_powers_of_two() -> None:
 
 
 def test_the_step_to_a_second_node() -> None:
-    # study_run puts two ranks on each node.
+    # study_run places two ranks on each node.
     near = machine("near", barrier(1e-6, 2e-6, ranks=(2, 4)), runs=[study_run("near")])
     far = machine("far", barrier(1e-6, 20e-6, ranks=(2, 4)), runs=[study_run("far")])
     assert "second-node" not in found(near)

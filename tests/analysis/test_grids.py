@@ -1,4 +1,4 @@
-"""Tables over launches, and the curves and matrices made from them."""
+"""Tables aggregated over launches, and the curves and matrices derived from them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_medians_over_launches_with_their_range() -> None:
     assert grid.launches == 5 and grid.low is not None and grid.high is not None
     assert grid.median.tolist() == [12.0, 20.0, 5.0]
     assert grid.low[:2].tolist() == [10.0, 20.0] and grid.high[:2].tolist() == [14.0, 20.0]
-    assert np.isnan(grid.low[2])  # a launch lacks it: what is there says nothing of 95 %
+    assert np.isnan(grid.low[2])  # one launch lacks this cell, so no 95 % interval
     curve = curve_of(grid)
     assert curve.points == ((1.0, 12.0), (2.0, 20.0), (3.0, 5.0))
     assert curve.band == ((10.0, 14.0), (20.0, 20.0), None)
@@ -68,7 +68,7 @@ def test_other_dimensions_are_another_grid() -> None:
 
 
 def b_eff(rate: Any, launches: int = 5) -> Grid:
-    """`rate` of pattern, size and method, in four ranks."""
+    """Return the b_eff table of four ranks; `rate(pattern, size, method, launch)` returns each cell."""
     patterns = ("rings of 2", "rings of 4", "rings of 4", "random 0", "random 1", "worst order", "2-D grid")
     sizes, methods = (1, 1024), ("sendrecv", "alltoallv")
     axes = (("pattern", patterns), ("bytes", tuple(map(str, sizes))), ("method", methods))
@@ -83,7 +83,8 @@ def b_eff(rate: Any, launches: int = 5) -> Grid:
 def test_b_eff_by_size_is_per_process_and_of_the_best_method() -> None:
     curves = {curve.name: curve for curve in b_eff_curves(b_eff(lambda p, s, m, _: s * (p + 1) * (m + 1)))}
     assert list(curves) == ["rings", "random order", "worst order", "2-D grid"]
-    assert curves["rings"].points == ((1.0, 1.0), (1024.0, 1024.0))  # of 2, 4 and 6 in all
+    # mean per process of 2, 4 and 6 B/s in total
+    assert curves["rings"].points == ((1.0, 1.0), (1024.0, 1024.0))
     assert curves["rings"].band[0] == (0.5, 1.5) and curves["rings"].meaning == "all 3 patterns"
     assert curves["random order"].points[0] == (1.0, 2.25) and curves["random order"].band[0] == (2.0, 2.5)
 
@@ -121,7 +122,8 @@ def test_a_matrix_of_many_ranks_is_drawn_in_blocks() -> None:
         pairs(ranks, lambda a, b: 1.0 if a // 2 == b // 2 else 7.0, 1), Nodes((0,) * 3 + (1,) * (ranks - 3))
     )
     assert len(matrix.labels) == MOST_CELLS and matrix.labels[1] == "2–3"
-    assert matrix.values[0, 0] == 1.0 and matrix.values[0, 1] == 7.0  # the two of a block, and others
+    # the two ranks of a block, and ranks of different blocks
+    assert matrix.values[0, 0] == 1.0 and matrix.values[0, 1] == 7.0
     assert matrix.boundaries == (1.5,) and matrix.nodes is None
 
 

@@ -1,4 +1,4 @@
-"""Intervals of a median over launches: their coverage, and when there is none."""
+"""Intervals of a median over launches: their coverage, and cases without interval."""
 
 from collections.abc import Callable
 from itertools import product
@@ -12,12 +12,14 @@ SAMPLES = 15
 
 
 def launch_medians(shape: str, cases: int, launches: int, rng: np.random.Generator) -> Floats:
-    """Medians of launches of `SAMPLES` samples, with noise between launches and skewed noise within."""
+    """Return medians of launches of `SAMPLES` samples, with noise between launches and skewed noise within
+    them.
+    """
     size = (cases, launches)
     levels: dict[str, Callable[[], Floats]] = {
         "normal": lambda: 1 + 0.1 * rng.standard_normal(size),
         "lognormal": lambda: np.exp(0.5 * rng.standard_normal(size)),
-        # One launch in five is twice as fast.
+        # 20 % of the launches are twice as fast.
         "skewed mixture": lambda: np.where(
             rng.random(size) < 0.2, 0.5, 1 + 0.05 * rng.exponential(size=size)
         ),
@@ -35,12 +37,14 @@ def test_coverage(shape: str) -> None:
         intervals = median_intervals(launch_medians(shape, 8000, launches, rng))
         assert intervals is not None
         covered = float(np.mean((intervals[:, 0] <= truth) & (truth <= intervals[:, 1])))
-        # One standard error is 0.25 %; interpolation is good to about 0.7 %.
+        # One standard error of the coverage is 0.25 %; the interpolation is accurate to about 0.7 %.
         assert abs(covered - nominal) < 0.013, (launches, covered)
 
 
 def test_order_statistics_cover_as_the_binomial_says() -> None:
-    """Every pattern of five values below and above the median is equally likely."""
+    """The coverage of order statistics equals the binomial probability: each pattern of five values below and
+    above the median is equally likely.
+    """
     patterns = list(product((-1, 1), repeat=5))
     for d in (1, 2):
         covered = sum(d <= pattern.count(-1) <= 5 - d for pattern in patterns)
@@ -57,7 +61,9 @@ def test_fewer_launches_give_no_interval(launches: int) -> None:
 
 
 def test_six_launches_interpolate() -> None:
-    """γ(1) = 0.96875, γ(2) = 0.78125, so I = 0.1 and the weight of the second value 5·0.1 / (1 + 4·0.1)."""
+    """With six launches the interval is interpolated between order statistics: γ(1) = 0.96875, γ(2) =
+    0.78125, so I = 0.1 and the weight of the second value is 5·0.1 / (1 + 4·0.1).
+    """
     interval = median_interval([0.0, 1.0, 1.0, 1.0, 1.0, 2.0])
     assert interval == pytest.approx((5 / 14, 2 - 5 / 14))
 

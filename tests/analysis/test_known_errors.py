@@ -1,4 +1,4 @@
-"""Errors of models as they are stored, told, and weighed against what findings find."""
+"""Known errors of machine models: how they are stored, described, and compared with findings."""
 
 from __future__ import annotations
 
@@ -106,7 +106,11 @@ def test_a_profile_names_the_errors_of_the_version_on_which_it_was_made(
 
 
 def test_the_median_and_the_worst_of_independent_quantities_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Accumulated and per process are one quantity, and a fitted row is no test where there is another."""
+    """The text gives the median and the largest error of independent quantities.
+
+    Accumulated and per-process bandwidth count as one quantity, and rows used for fitting are left out if
+    others exist.
+    """
     same = row(0.9, "b_eff_per_process", quantity="b_eff/ranks=8: b_eff")
     store(
         monkeypatch,
@@ -126,7 +130,10 @@ def test_the_median_and_the_worst_of_independent_quantities_are_told(monkeypatch
 
 
 def test_ratios_are_a_kind_and_places_of_bends_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The size of the best rate, 3 KiB, was "340 times too large", the largest error of all."""
+    """Message sizes, such as the size of the best rate, are not rates and have no known error.
+
+    A wrong size of 3 KiB once was the largest error of all ("340 times too large").
+    """
     store(monkeypatch, row(340.0, form="best_size", unit="B"), row(0.13, form="weak_efficiency", unit="%"))
     known = known_errors(Model())
     assert [one.kind for one in known.kinds] == ["ratios of results"] and known.tested
@@ -156,7 +163,7 @@ def test_each_quantity_has_one_kind(
     assert kind_of(benchmark, metric, ranks, size) == kind
 
 
-# ---- Findings
+# ---- Findings of modelled machines
 
 
 def b_eff(loaded: float, alone: float = 1e9) -> list[Summary]:
@@ -171,13 +178,16 @@ def contention(loaded: float, simulated: bool = True) -> Finding:
 
 
 def test_no_finding_is_stated_that_the_models_error_exceeds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cray X1 SSP: "contention factor 1.02, nothing is short" of a model that is five times too fast."""
+    """A finding is suppressed if the model's error is larger than the effect.
+
+    A model of the Cray X1 SSP, five times too fast, once yielded "contention factor 1.02, nothing is short".
+    """
     store(monkeypatch, row(4.1, "at_lmax"), row(4.0, "b_eff"))
     found = contention(0.98e9)
     assert found.headline.startswith("Cannot say what it costs that all ranks communicate")
     assert "off by a factor of 5.10: b_eff at its largest message +410 %, 1 row" in found.detail
     assert "validation.md" in found.detail and found.importance <= 0.3 and found.evidence
-    assert "contention factor 10" in contention(0.1e9).headline  # more than the error
+    assert "contention factor 10" in contention(0.1e9).headline  # the effect exceeds the model's error
     assert "contention factor" in contention(0.98e9, simulated=False).headline
 
 
@@ -190,7 +200,8 @@ def test_a_model_that_is_slow_by_half_is_as_wrong_as_one_that_is_twice_too_fast(
 
 
 def test_a_model_that_is_good_enough_says_that_nothing_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    store(monkeypatch, row(0.1, "at_lmax"), row(4.0, "b_eff"))  # b_eff of all sizes is not what it compares
+    # the finding compares the largest message only, so the error of b_eff over all sizes does not apply
+    store(monkeypatch, row(0.1, "at_lmax"), row(4.0, "b_eff"))
     found = contention(0.98e9)
     assert "contention factor 1.02" in found.headline and "No shared resource" in found.detail
 
@@ -200,7 +211,7 @@ def test_where_nothing_was_published_a_finding_says_so(monkeypatch: pytest.Monke
     assert "No published row tests the model on this." in contention(0.1e9).detail
 
 
-# ---- The file
+# ---- The file of stored errors
 
 
 def test_errors_are_read_as_they_were_written(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Limiting resources of a machine, compared with bounds computed by hand; and the roofline."""
+"""Limiting resources of a machine, compared with bounds computed by hand, and the roofline of its nodes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def bound(found: Size, kernel: str, resource: str) -> float:
 
 
 def test_bounds_by_hand() -> None:
-    """16 processes in a grid of 4 × 4, N = 10,000; DGEMM 12.5 Gflop/s, triad 5 GB/s, ring 0.5 GB/s each."""
+    """Upper bounds of the HPCC results, computed by hand: 16 processes on a 4 × 4 grid, N = 10,000; each
+    process has DGEMM 12.5 Gflop/s, triad 5 GB/s, ring 0.5 GB/s.
+    """
     found = size()
     assert bound(found, "HPL", PROCESSOR) == pytest.approx(16 * 12.5e9)
     seconds = 4 * 1e8 * (3 / 16 + 2 * 3 / 16) / 0.5e9
@@ -44,18 +46,19 @@ def test_bounds_by_hand() -> None:
     noted = {key: replace(value, numbers={"n": 2.0**32}) for key, value in found.quantities.items()}
     found = replace(found, quantities=noted)
     assert bound(found, "FFT", BANDWIDTH) == pytest.approx(5 * 32 * 16 * 0.5e9 / (48 * 15 / 16))
-    assert bound(found, "FFT", PROCESSOR) == pytest.approx(16 * 1e9)  # 5 flop/B are above the ridge
+    # 5 flop/B are above the ridge, so arithmetic limits it
+    assert bound(found, "FFT", PROCESSOR) == pytest.approx(16 * 1e9)
 
 
 @pytest.mark.parametrize(
     ("scale", "kernel", "resource"),
     [
-        ({"hpl.rate": 4.0}, "HPL", PROCESSOR),  # 160 of 200 Gflop/s
+        ({"hpl.rate": 4.0}, "HPL", PROCESSOR),  # reaches 160 of 200 Gflop/s
         ({"hpl.rate": 2.0, "ring.random_bandwidth": 0.05}, "HPL", BANDWIDTH),
         ({"ptrans.rate": 6.0}, "PTRANS", BANDWIDTH),
         ({"ptrans.rate": 15.0, "ring.random_bandwidth": 100.0}, "PTRANS", MEMORY),
         ({"fft.rate": 6.0, "dgemm.rate": 4.0}, "FFT", MEMORY),  # the ridge is at 10 flop/B
-        ({"fft.rate": 6.0, "dgemm.rate": 0.5}, "FFT", PROCESSOR),  # at 1.25 flop/B
+        ({"fft.rate": 6.0, "dgemm.rate": 0.5}, "FFT", PROCESSOR),  # the ridge is at 1.25 flop/B
         ({"fft.rate": 2.0, "ring.random_bandwidth": 0.2, "fft.rate/star": 5.0}, "FFT", BANDWIDTH),
         ({"random_access.updates": 5.0}, "RandomAccess", MEMORY),
         ({"random_access.updates/star": 100.0, "ring.random_latency": 100.0}, "RandomAccess", LATENCY),
@@ -139,7 +142,7 @@ def test_the_grid_is_what_hpl_says() -> None:
     assert bound(found, "HPL", BANDWIDTH) == pytest.approx((2 / 3 * 1e12 + 1.5e8) / seconds)
 
 
-# ---- Roofline
+# ---- The roofline
 
 
 def points(found: Roofline | str) -> dict[str, tuple[float, float, float]]:
@@ -148,7 +151,9 @@ def points(found: Roofline | str) -> dict[str, tuple[float, float, float]]:
 
 
 def test_the_roofline_of_a_node_by_hand() -> None:
-    """Two processes on each of two nodes: 25 Gflop/s and 10 GB/s a node."""
+    """Roofline of a node, computed by hand: two nodes with two processes each, 25 Gflop/s and 10 GB/s per
+    node.
+    """
     found = roofline(size(nodes=2, ranks=4))
     assert isinstance(found, Roofline)
     assert (found.flops, found.bandwidth, found.ridge) == (

@@ -1,4 +1,4 @@
-"""Model parameters from measured curves."""
+"""LogGP parameters fitted to measured curves."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def test_parameters_of_a_line() -> None:
     model = fit_loggp([*curve(LINE), rate(8e6, 4)])  # type: ignore[list-item]
     assert model is not None
     assert (model.latency_s, 1 / model.s_per_byte) == pytest.approx((2e-6, 10e9))
-    assert model.gap_s == pytest.approx(2 / 8e6)  # two pairs at once
+    assert model.gap_s == pytest.approx(2 / 8e6)  # two pairs communicate at once
     assert model.max_error < 1e-9
     assert model.switches == ()
     assert (model.peak_bytes, model.peak_bandwidth) == (1 << 22, pytest.approx(4194304 / LINE[-1][1]))
@@ -59,7 +59,9 @@ def test_no_switch_where_launches_differ_as_much(launches: int) -> None:
 
 
 def test_eager_limits_that_were_set() -> None:
-    """Of seven curves measured with a known limit, five show it; none shows a wrong one."""
+    """Eager limits are found in measured curves whose limit was set: in five of seven curves, and never a
+    wrong one.
+    """
     sizes = [0, *SIZES]
     text = Path(__file__).with_name("pingpong_curves.json").read_text(encoding="utf-8")
     shown = 0
@@ -91,11 +93,13 @@ def test_errors_are_those_of_the_whole() -> None:
 def test_no_model_without_data() -> None:
     assert fit_loggp([]) is None
     assert fit_loggp(curve(LINE[:2])) is None
-    assert fit_loggp(curve([(1, 3e-6), (2, 2e-6), (4, 1e-6)])) is None  # faster with size: nonsense
+    # times that decrease with size yield no model
+    assert fit_loggp(curve([(1, 3e-6), (2, 2e-6), (4, 1e-6)])) is None
 
 
 def test_half_bandwidth_by_hand() -> None:
-    # 1, 2 and 8 B/s. Between 2 and 4 B the time is 1.5 s − b/4 s, so that 4 B/s are reached at b = 3 B.
+    # The rates are 1, 2 and 8 B/s. Between 2 and 4 B the time is 1.5 s − b/4 s, so 4 B/s are reached at b = 3
+    # B.
     points = curve([(1, 1.0), (2, 1.0), (4, 0.5)])
     assert half_bandwidth_size(points) == pytest.approx(3)
     assert half_bandwidth_size(points[2:]) is None
@@ -103,7 +107,9 @@ def test_half_bandwidth_by_hand() -> None:
 
 
 def test_half_bandwidth_of_a_line_is_near_latency_times_bandwidth() -> None:
-    """Hockney's n½ = r∞·t0 = 20 kB; against the measured peak, a little less."""
+    """For a linear curve n½ is about latency times bandwidth (Hockney: n½ = r∞·t0 = 20 kB); relative to the
+    largest measured rate it is slightly smaller.
+    """
     size = half_bandwidth_size(curve(LINE))
     assert size == pytest.approx(20_000, rel=0.02)
 

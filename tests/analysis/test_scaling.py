@@ -1,4 +1,4 @@
-"""Scaling curves: strong or weak, speedup, serial fraction, equivalent ranks, energy, caveats."""
+"""Scaling curves: strong or weak, speedup, serial fraction, equivalent rank counts, energy, caveats."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def curve(rows: list[Row], asked: Selection = ALL, **run: Any) -> Curve:
 
 
 def hpl_rows(order: Any, axes: dict[str, Any], **more: Any) -> list[Row]:
-    """HPL with the metric that tells how large its matrix was."""
+    """Return rows of HPL that include the matrix order, which determines the problem size."""
     rows = scaling_rows("run-a", amdahl(0.0), benchmark="hpl", axes=axes, work=1e12, **more)
     orders = [
         replace(row, metric="order", unit="1", better="higher", p50=float(order(row.ranks)))
@@ -51,11 +51,13 @@ def hpl_rows(order: Any, axes: dict[str, Any], **more: Any) -> list[Row]:
     return rows + orders
 
 
-# ---- Numbers against closed forms
+# ---- Results compared with closed forms
 
 
 def test_karp_flatt_of_amdahls_law_is_its_serial_share_everywhere() -> None:
-    """Karp and Flatt's point: what is really serial does not change with the ranks."""
+    """For times that follow Amdahl's law, the Karp-Flatt metric equals the serial fraction at all numbers of
+    ranks.
+    """
     found = curve(scaling_rows("run-a", amdahl(SERIAL), noise=0))
     assert found.points[0].serial is None
     for point in found.points[1:]:
@@ -78,7 +80,7 @@ def test_weak_scaling_has_gustafsons_fraction() -> None:
     for point in found.points[1:]:
         assert point.serial is not None and point.serial.value == pytest.approx(0.2)
         assert point.speedup.value == pytest.approx(0.2 + 0.8 * point.ranks)
-    # By its time instead of its rate it is the same.
+    # A metric of time yields the same result as one of rate.
     by_time = only([source(scaling_run(), rows)], Selection(metric="time"))
     assert [point.efficiency.value for point in by_time.curves[0].points] == pytest.approx(
         [point.efficiency.value for point in found.points]
@@ -117,11 +119,11 @@ def test_few_launches_have_a_range_and_one_has_nothing() -> None:
     assert three.meaning == "range of 3 and 3 launches" and three.speedup.low is not None
     one = curve(scaling_rows("run-a", amdahl(SERIAL), repeats=1), repeats=1).points[1]
     assert (one.meaning, one.speedup.low, one.low) == ("", None, None)
-    assert one.least is not None  # samples there are
+    assert one.least is not None  # samples exist
 
 
 def test_samples_that_are_not_there_are_not_made_up() -> None:
-    """What other programs print has neither least nor most."""
+    """Curves of ingested results, which have no samples, have neither minimum nor maximum."""
     rows = [
         replace(row, min=None, max=None, p50=None, mean=row.p50, clock="reported", substrate="ingested")
         for row in scaling_rows("run-a", amdahl(SERIAL), repeats=1)
@@ -158,7 +160,7 @@ def test_rates_of_a_rank_count_for_all() -> None:
     assert all(point.efficiency.value == pytest.approx(1) for point in found.curves[0].points)
 
 
-# ---- Strong or weak
+# ---- Strong or weak scaling
 
 
 @pytest.mark.parametrize(
@@ -262,14 +264,14 @@ def test_what_cannot_be_told_is_refused_unless_somebody_says_it() -> None:
     grows = hpl_rows(lambda p: 1000 * p, {"n": 1})
     with pytest.raises(InputError, match=r"neither the whole problem .* nor a rank's part .* stays the same"):
         only([source(scaling_run(), grows)])
-    # Beside another benchmark it is left out, and named.
+    # If another benchmark is selected too, the unusable one is left out with a note.
     both = [*rows, *scaling_rows("run-a", amdahl(0.1))]
     result = scaling([source(scaling_run(), both)], ALL)
     assert [study.benchmark for study in result.studies] == ["cg"]
     assert len(result.left_out) == 1 and "mystery" in result.left_out[0]
 
 
-# ---- What belongs together
+# ---- Grouping of runs into curves
 
 
 def test_benchmarks_and_settings_are_never_mixed() -> None:
@@ -317,13 +319,13 @@ def test_runs_of_one_machine_with_other_ranks_are_one_curve() -> None:
     together = Source("all", tuple(group), [row for _, rows in loaded for row in rows])
     (found,) = only([together]).curves
     assert [(point.ranks, point.run) for point in found.points] == [(1, "run-1"), (2, "run-2"), (4, "run-4")]
-    # The same number of ranks twice: two measurements, not one.
+    # Two runs at the same number of ranks are two measurements and are not joined.
     again = scaling_run("again", ranks=(4,)), scaling_rows("again", amdahl(SERIAL), ranks=(4,))
     assert [[run.id for run in group] for group in joined([*loaded, again])] == [
         ["run-1", "run-2", "run-4"],
         ["again"],
     ]
-    # Another MPI, machine or placement is another curve.
+    # Runs with another MPI, machine or placement form another curve.
     elsewhere = (
         scaling_run("else", ranks=(8,), where={"place": "cyclic"}),
         scaling_rows("else", amdahl(0), ranks=(8,)),
@@ -350,7 +352,7 @@ def test_oversubscribed_points_are_shown_and_not_fitted() -> None:
     assert curve(everything).choice.words == "cannot tell: all points are oversubscribed or disturbed"
 
 
-# ---- Beyond what was measured
+# ---- Extrapolation
 
 
 def test_a_prediction_says_how_far_it_is() -> None:
@@ -377,11 +379,13 @@ def test_where_laws_cannot_be_told_apart_all_of_them_predict() -> None:
     assert reading.predictions == ((),)
 
 
-# ---- Machines against each other
+# ---- Comparison of machines
 
 
 def test_how_many_ranks_of_one_machine_equal_some_of_another() -> None:
-    """Both scale linearly, one with a third of the rate: three times the ranks."""
+    """Both machines scale linearly and one has a third of the other's rate, so it needs three times as many
+    ranks.
+    """
     fast, slow = scaling_run("fast"), scaling_run("slow")
     study = only(
         [
@@ -437,7 +441,7 @@ def test_messages_are_no_work_that_machines_do_as_much_of() -> None:
     assert equals(only([of("a"), of("b")])) == []
 
 
-# ---- Energy
+# ---- Energy and power
 
 
 def declared(value: float, per: str = "socket") -> dict[str, Any]:
@@ -446,7 +450,7 @@ def declared(value: float, per: str = "socket") -> dict[str, Any]:
 
 
 def modelled(sockets: int, cores: int, watts: float, **changes: Any) -> Curve:
-    """One and 64 ranks on modelled nodes that they fill."""
+    """Return the curve of 1 and 64 ranks on a modelled machine with the given nodes and power."""
     machine = {**declared(watts), "model": model(sockets=sockets, cores=cores, nodes=64)}
     run = scaling_run_json(ranks=(1, 64), repeats=1, machine=machine, **changes)
     node = sockets * cores
@@ -460,17 +464,22 @@ def modelled(sockets: int, cores: int, watts: float, **changes: Any) -> Curve:
 
 
 def test_sockets_used_are_those_of_the_paper() -> None:
-    """Section 8 of Martin et al.: 64 ranks take 11 sockets at 15 W, or 64 sockets at 115 W."""
+    """Sockets and energy agree with section 8 of Martin et al.: 64 ranks use 11 sockets of 15 W, or 64
+    sockets of 115 W.
+    """
     six = modelled(1, 6, 15.0).points[1]
     assert (six.sockets, six.power.watts) == (11, 165.0)
-    assert six.power.joules == pytest.approx(1650.0)  # ten seconds
+    assert six.power.joules == pytest.approx(1650.0)  # 11 sockets of 15 W for ten seconds
     assert six.power.per_watt == pytest.approx(1e8 / 165)
     one = modelled(1, 1, 115.0).points[1]
     assert (one.sockets, one.power.watts, one.power.origin) == (64, 7360.0, "declared")
 
 
 def test_ranks_of_modelled_nodes_fill_a_socket_before_the_next() -> None:
-    """Seven nodes of 2 × 5 cores are full, the last has four ranks: on one socket, or on both as asked."""
+    """Ranks on modelled nodes fill one socket before the next, unless the binding spreads them: 64 ranks on
+    nodes of 2 × 5 cores leave four ranks for the last node, which use one socket, or both with
+    co-processor.
+    """
     assert [point.sockets for point in modelled(2, 5, 15.0).points] == [1, 13]
     spread = modelled(2, 5, 15.0, where={"bind": "co-processor"})
     assert [point.sockets for point in spread.points] == [1, 14]
@@ -491,7 +500,9 @@ def test_sockets_observed_count_and_nodes_where_watts_are_of_nodes() -> None:
 
 
 def test_nodes_and_sockets_are_those_of_launches_of_that_size() -> None:
-    """Four ranks are one node by themselves; beside four others, dealt out in turn, they are on two."""
+    """Numbers of nodes and sockets come from launches with that number of ranks: here 4 ranks run on one
+    node, and 8 ranks cyclically on two.
+    """
     run = scaling_run_json(ranks=(4, 8))
     for launch in run["launches"]:
         if launch["world"] == 8:
@@ -555,7 +566,7 @@ def test_without_watts_energy_is_unavailable_and_says_why() -> None:
     assert curve(noted).points[0].power.words == "no meter here"
 
 
-# ---- What to doubt
+# ---- Caveats of scaling curves
 
 
 def doubted(run: Run, grids: Iterable[Grid] = ()) -> list[str]:
@@ -578,7 +589,7 @@ def test_ranks_that_share_cores_are_told() -> None:
         doubted(Run.from_json(run))[0]
         == "4, 8, 16 and 32 ranks on shared cores: several are bound to the same processors"
     )
-    # One of two pinned to the same processor, though there is another one.
+    # Two ranks bound to the same processor are reported, even if other processors are free.
     run = scaling_run_json()
     for launch in run["launches"]:
         for rank in launch["ranks"]:

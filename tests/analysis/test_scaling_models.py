@@ -1,4 +1,4 @@
-"""Laws of scaling: known laws are recovered from noise, and indistinguishable ones are not chosen."""
+"""Scaling laws: known laws are recovered from noisy data, and indistinguishable ones are not chosen."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def law(laws: tuple[Law, ...], name: str) -> Law:
 def noisy(
     time: Time, seed: int, ranks: tuple[int, ...] = RANKS, launches: int = 5, noise: float = 0.02
 ) -> dict[int, list[float]]:
-    """Launches scatter by the same share at every number of ranks."""
+    """Return launches with the same relative noise at every number of ranks."""
     random = np.random.default_rng(seed)
     return {p: (time(p) * np.exp(random.normal(0, noise, launches))).tolist() for p in ranks}
 
@@ -88,7 +88,9 @@ CASES = [
 def test_intervals_hold_the_truth_as_often_as_they_say(
     laws: tuple[Law, ...], name: str, time: Time, truth: dict[str, float]
 ) -> None:
-    """95 % intervals of five noisy launches: in 200 trials at least 90 %, for every parameter."""
+    """Confidence intervals cover the true parameters: 95 % intervals from five noisy launches contain each
+    parameter in at least 90 % of 200 trials.
+    """
     held = dict.fromkeys(truth, 0)
     predicted = 0
     for seed in range(TRIALS):
@@ -108,7 +110,9 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
 
 
 def test_intervals_are_not_merely_wide() -> None:
-    """One that always holds the truth because it holds everything would pass the test above."""
+    """Confidence intervals are not excessively wide; infinitely wide ones would pass the test of coverage
+    above.
+    """
     fit = fitted(law(STRONG, "Amdahl"), noisy(amdahl(0.05), 0))
     assert fit is not None
     serial = fit.parameter("σ")
@@ -145,7 +149,11 @@ def test_the_law_behind_is_chosen(kind: str, name: str, time: Time) -> None:
 
 
 def test_few_points_do_not_make_a_simple_law_a_good_one() -> None:
-    """Of five values AICc shuns parameters so much that it alone took the linear law, off by a third."""
+    """With five points of an Amdahl curve, no other law is chosen.
+
+    AICc alone once chose the linear law, which was off by a third, because it penalises parameters heavily
+    with few points.
+    """
     ranks = (1, 2, 4, 8, 16)
     for seed in range(40):
         chosen = choose("strong", noisy(amdahl(0.05), seed, ranks=ranks, launches=1), True).chosen
@@ -180,28 +188,30 @@ def test_what_cannot_be_told_is_not() -> None:
     assert cannot_tell(one) == "cannot tell: one number of ranks, and a law needs 3 at least"
     two = choose("strong", noisy(amdahl(0.05), 0, ranks=(1, 2)), True)
     assert cannot_tell(two) == "cannot tell: 2 numbers of ranks, and a law needs 3 at least"
-    assert [fit.name for fit in two.fits] == ["linear"]  # more coefficients cannot be checked by two points
-    # To 8 ranks and with 5 % of noise, a logarithm and a line look alike.
+    assert [fit.name for fit in two.fits] == ["linear"]  # two points cannot test other laws
+    # Up to 8 ranks, a logarithm and a line cannot be distinguished with 5 % noise.
     near = choose("weak", noisy(logarithmic(1.0, 0.08, 0.0), 1, ranks=(1, 2, 4, 8), noise=0.05), True)
     assert cannot_tell(near) == "cannot tell Gustafson and logarithmic apart"
 
 
 def test_a_law_that_launches_contradict_is_called_so() -> None:
-    """A step, as where a second node begins, is none of the laws: residuals are no noise."""
+    """A curve with a step, as where a second node is used, is reported as following none of the laws, because
+    its residuals exceed the noise.
+    """
     stepped = noisy(lambda p: amdahl(0.02)(p) * (1.0 if p < 8 else 1.6), 0, noise=0.005)
     choice = choose("strong", stepped, True)
     assert all(fit.contradicted for fit in choice.fits)
     assert choice.words.startswith("no law is as near as the launches agree")
     amdahls = next(fit for fit in choice.fits if fit.name == "Amdahl")
     serial = amdahls.parameter("σ")
-    # Its intervals are those of the distance from the points, not of the little noise of launches.
+    # Its intervals then reflect the distance of the points from the law, not the small noise of launches.
     assert serial.low is not None and serial.high is not None and serial.high - serial.low > 0.05
     fair = choose("strong", noisy(amdahl(0.02), 0, noise=0.005), True)
     assert next(fit for fit in fair.fits if fit.name == "Amdahl").contradicted is False
 
 
 def test_more_than_linear_ends_at_no_serial_share() -> None:
-    """Where caches begin to hold the problem, ranks do more than their share."""
+    """For superlinear speedup, as when the problem begins to fit into caches, the serial fraction is 0."""
     for fit in choose("strong", noisy(lambda p: 10 / p**1.2, 0), True).fits:
         if fit.name in ("Amdahl", "USL"):
             assert fit.parameter("σ").value == 0
@@ -224,7 +234,11 @@ def test_every_law_has_its_words() -> None:
 
 
 def test_a_law_without_time_on_one_rank_has_no_shares() -> None:
-    """A simulated alltoall takes as much longer as there are ranks more: "σ = inf", a division by zero."""
+    """A law whose time on one rank is 0 has no serial fraction.
+
+    A simulated alltoall, whose time is proportional to ranks - 1, once yielded "σ = inf" through a division
+    by zero.
+    """
     found = choose("weak", {p: [1e-6 * (p - 1)] for p in (2, 4, 8, 16)}, measured=False)
     usl = next(fit for fit in found.fits if fit.name == "USL")
     assert [one.value for one in usl.parameters] == [None, None]

@@ -1,4 +1,4 @@
-"""Published statements about scaling, compared with runs of the machines concerned."""
+"""Published statements about scaling, tested against runs of the machines concerned."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RANKS = (1, 8, 64)
 
 
 def asked_of(*sources: Source) -> dict[tuple[str, str], Verdict]:
-    """By row and by what is asked of it."""
+    """Return the verdicts by row identifier and kind of claim."""
     found = scaling_verdicts(scaling(sources, Selection()).studies, sources)
     asked = {(one.row.id, one.claim.asks): one for one in found if one.claim}
     assert len(asked) == len(found)
@@ -94,7 +94,9 @@ def constant(seconds: float) -> Callable[[int], float]:
 
 
 def test_sockets_watts_and_peaks_of_a_machine() -> None:
-    """1e9 operations of a rank in a second: 64 Gflop/s on 11 sockets of 15 W are 388 Mflop/s a watt."""
+    """Sockets, power and peak rate come from the machine's description: 64 ranks of 1 Gflop/s on 11 sockets
+    of 15 W yield 388 Mflop/s per watt.
+    """
     slow, quick = (modelled(SICORTEX, constant(s)) for s in (2.0, 1.0))
     found, too_quick = asked_of(slow), asked_of(quick)
     sockets = found["S-039", "sockets"]
@@ -108,17 +110,20 @@ def test_sockets_watts_and_peaks_of_a_machine() -> None:
     assert found["S-036", "peak"].words == "194 Mflop/s per W at most: hpccg, weak, on 64 ranks"
     assert too_quick["S-041", "peak"].verdict == "agrees"
     assert too_quick["S-041", "peak"].words.startswith("64.0 Gflop/s at most")
-    # Of the other machine nothing is said, and of none of them where no paper knows the machine.
+    # No verdict concerns the other machine, and a machine unknown to all papers has no verdicts.
     for row in ("S-021", "S-027", "S-035", "S-038"):
         (one,) = [one for (name, _), one in found.items() if name == row]
         assert (one.verdict, one.words, one.study) == ("cannot tell", f"no run of {CLUSTER}", None)
-    assert len([name for name, _ in found if name == "S-028"]) == 1  # not for each part of what it says
+    # one verdict per row, not one per part of its claim
+    assert len([name for name, _ in found if name == "S-028"]) == 1
     assert asked_of(modelled("a laptop", lambda p: 1.0)) == {}
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.5, "agrees"), (1.01, "cannot tell"), (0.5, "disagrees")])
 def test_what_was_measured_counts_beyond_its_scatter(ratio: float, verdict: str) -> None:
-    """Of real machines that were called by the paper's names (--machine)."""
+    """A difference between measured machines counts only if it exceeds the scatter of launches. The runs are
+    named after the paper's machines (--machine).
+    """
     sources = []
     for name, seconds in ((SICORTEX, ratio), (CLUSTER, 1.0)):
         run = scaling_run(name, RANKS, machine={**scaling_run_json()["machine"], "name": name})
@@ -133,7 +138,9 @@ def test_what_was_measured_counts_beyond_its_scatter(ratio: float, verdict: str)
     [(18.0, "agrees", "agrees"), (25.0, "disagrees", "agrees"), (40.0, "disagrees", "disagrees")],
 )
 def test_watts_that_were_measured_confirm_or_contradict(node_w: float, system: str, socket: str) -> None:
-    """64 ranks on 16 nodes of two sockets; meters tell what a node takes. Below 300 W, 15 W a socket."""
+    """Measured power confirms or contradicts a claim about watts per socket: 64 ranks on 16 nodes of two
+    sockets, so 15 W per socket are 300 W.
+    """
     run = scaling_run(SICORTEX, RANKS, machine={**scaling_run_json()["machine"], "name": SICORTEX})
     rows = [
         replace(row, notes={"energy": "measured: RAPL"})
@@ -165,7 +172,7 @@ def test_watts_that_were_measured_confirm_or_contradict(node_w: float, system: s
 
 
 def test_all_that_files_ask_can_be_asked() -> None:
-    """A word of the schema that nothing answers would be found by a user."""
+    """Every kind of claim that the schema allows is implemented."""
     from kiviat.analysis.published import curves as module
     from kiviat.analysis.published.forms import FORMS
 

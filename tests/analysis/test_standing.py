@@ -1,4 +1,4 @@
-"""Where a machine stands beside published ones."""
+"""Position of a machine among published ones."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Findings about distance, threads, host overhead, and slow ranks.
+"""Findings about distance, threads, processor overhead, and slow ranks.
 
-Reported with their cause, or not at all.
+Each is reported with its cause, or not at all.
 """
 
 from __future__ import annotations
@@ -80,7 +80,10 @@ def test_what_is_left_for_work() -> None:
 
 
 def test_messages_that_cost_more_than_their_time() -> None:
-    """The story: eight ranks on two cores that looked like eight; -160 % of the time were left for work."""
+    """A message that occupies the processor for longer than its own duration is reported with a factor.
+
+    Eight ranks on two cores, which reported eight, once yielded "-160 % of the time is available for work".
+    """
     (none,) = told([study("hpo_recv", "availability", -12.0, "%", bytes=1 << 20)])
     assert "1 MiB message: nothing when receiving" in none.headline and "hides little" in none.detail
     (lost,) = told([study("hpo_recv", "availability", -160.0, "%", bytes=1 << 20)])
@@ -95,7 +98,7 @@ def test_threads() -> None:
     assert "MPI_THREAD_MULTIPLE makes a short message 1.50 times as slow" in locks.headline
     assert "4.00 times the latency of one" in several.headline
     assert told([single, times("latency_mt", 1.05e-6, axes={"threads": 1})]) == []
-    assert told([times("pingpong", 1e-6, bytes=64), one]) == []  # sizes differ: nothing to compare
+    assert told([times("pingpong", 1e-6, bytes=64), one]) == []  # nothing is compared, because sizes differ
 
 
 def noise(mean: float, worst: float, of_ranks: Sequence[float], **changes: object) -> Finding:

@@ -1,4 +1,4 @@
-"""Studies: figures and tables from results, and the verdicts on a paper's rows."""
+"""Studies: figures and tables from results, and verdicts on a paper's claims."""
 
 from __future__ import annotations
 
@@ -102,7 +102,9 @@ def test_a_sentence_about_two_machines_takes_results_of_both() -> None:
 
 
 def test_sentences_are_put_to_machines_that_the_paper_does_not_know() -> None:
-    """H-057 says of five machines that Sendrecv is best on two processes."""
+    """Claims of a paper can be tested on machines that the paper does not contain: H-057 says of five
+    machines that Sendrecv is best on two processes.
+    """
     here = make_run("here")
     about: dict[str, Any] = {"benchmark": "sendrecv", "bytes": 1 << 20}
     rows = [

@@ -1,4 +1,4 @@
-"""From rows to summaries."""
+"""Summaries computed from rows of results."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_a_case_over_its_launches() -> None:
         for i, (p50, p99) in enumerate([(4.0, None), (2.0, 6.0), (3.0, 8.0), (1.0, 7.0), (5.0, None)])
     ]
     (summary,) = summarise(reversed(rows))
-    assert summary.launch_medians == (4.0, 2.0, 3.0, 1.0, 5.0)  # in the order of the launches
+    assert summary.launch_medians == (4.0, 2.0, 3.0, 1.0, 5.0)  # in launch order
     assert (summary.median, summary.low, summary.high) == (3.0, 1.0, 5.0)
     assert (summary.minimum, summary.mean, summary.p90, summary.p99) == (0.5, 4.0, None, 7.0)
     assert (summary.launches, summary.samples) == (5, 50)

@@ -1,4 +1,4 @@
-"""Descriptions of traffic patterns: each known pattern, generated, and mixtures of them."""
+"""Descriptions of traffic patterns: known patterns, and mixtures, are recognised in generated matrices."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_pairs_that_are_missing_or_light_do_not_hide_a_pattern() -> None:
 
 
 def test_a_mixture() -> None:
-    """A halo that carries most, and a gather to rank 0."""
+    """A halo exchange plus a gather to rank 0 is described as both, the halo as the larger part."""
     text = describe(traffic(36, (grid((6, 6), periodic=True), 1000), (((a, 0) for a in range(36)), 1000)))
     assert "nearest neighbours in a 6 × 6 torus" in text[0]
     assert "star: all others send to rank 0" in text[1]
@@ -112,6 +112,6 @@ def test_nothing_is_sent() -> None:
 
 
 def test_many_ranks_take_no_time() -> None:
-    """4,096 ranks of a cube."""
+    """The pattern of 4,096 ranks in a cube is recognised quickly."""
     text = said(4096, (grid((16, 16, 16), periodic=False), 10))
     assert "nearest neighbours in a 16 × 16 × 16 grid" in text

@@ -1,4 +1,6 @@
-"""Real clusters in a temporary state folder, and a check that nothing of them is left behind."""
+"""Fixtures with real emulated clusters in a temporary state folder, and a check that tests leave nothing
+behind.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from kiviat.record import InputError
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where this test's clusters are. Whatever it does, the system is afterwards as it was."""
+    """Return the folder of this test's clusters; afterwards, check that the system is as it was before."""
     try:
         rights.refuse_without_rights()
     except InputError as error:
@@ -34,7 +36,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def exchange(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Toolchain], Path]:
-    """Built once for each MPI."""
+    """Return a function that compiles exchange.cpp, once for each MPI."""
     folder = tmp_path_factory.mktemp("exchange")
 
     def program(toolchain: Toolchain) -> Path:
@@ -48,7 +50,9 @@ def exchange(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Toolchain], 
 
 
 def system(tmp_path: Path) -> dict[str, object]:
-    """Interfaces, named namespaces, mounts, host names and processes; not those of other kiviats."""
+    """Return interfaces, named namespaces, mounts, host names and processes, without those of other Kiviat
+    processes.
+    """
     mounts = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
     return {
         "interfaces": _said("ip", "-o", "link").count("\n"),
@@ -64,7 +68,7 @@ def _said(*words: str) -> str:
 
 
 def _of_this_test(tmp_path: Path) -> list[int]:
-    """Those of a launch whose kiviat is this process or one that it started."""
+    """Return the processes of launches that this process, or a process started by it, has made."""
     return [
         pid
         for pid in our_processes()
@@ -81,13 +85,13 @@ def _environment(pid: int) -> str:
 
 
 def said(cluster: Cluster, node: str, *words: str) -> str:
-    """What a command prints on a node."""
+    """Return the output of a command on a node."""
     command = [*cluster.entering(node), *words]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def in_child(act: Callable[[], object]) -> int:
-    """The number of a process that does it, and leaves no other trace in this one."""
+    """Call `act` in a forked child process, and return its process number."""
     if child := os.fork():
         return child
     try:

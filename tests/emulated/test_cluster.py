@@ -1,4 +1,6 @@
-"""Clusters are created as specified, isolated from the machine and each other, and removed completely."""
+"""Emulated clusters match their specification, are isolated from the host and from each other, and are
+removed completely.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +44,10 @@ def test_a_node_is_alone_with_its_link() -> None:
 
 
 def test_ranks_get_short_slices() -> None:
-    """An 8 B allreduce of 4 ranks on 2 cores took 3.8 ms, most of it waiting for the ends of slices.
+    """Programs on a node get scheduler time slices of 0.1 ms.
 
-    Kernels before 6.12 have one length of slices for all, and commands run on them as well.
+    With the default slices an 8 B allreduce of 4 ranks on 2 cores took 3.8 ms. Kernels before 6.12 ignore the
+    request, and commands run nevertheless.
     """
     release = [int(part) for part in os.uname().release.split("-")[0].split(".")[:2]]
     with Cluster.up(Spec(1, 1)) as cluster:
@@ -52,7 +55,7 @@ def test_ranks_get_short_slices() -> None:
     assert slice_ns == 100_000 or release < [6, 12]
 
 
-# sched_getattr(2) of this process: sched_runtime stands 24 bytes into struct sched_attr.
+# sched_getattr(2) of this process; sched_runtime is at offset 24 of struct sched_attr.
 SLICE = """
 import ctypes, platform, struct
 attributes = ctypes.create_string_buffer(56)
@@ -97,7 +100,7 @@ def test_a_state_folder_with_blanks_is_refused(tmp_path: Path, monkeypatch: pyte
 
 
 def test_an_error_in_the_middle_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where the kernel lacks a queueing discipline: bridge and first node are there already."""
+    """If creating a cluster fails after the bridge and the first node exist, everything is removed."""
     monkeypatch.setattr(scripts, "node_address", lambda index: f"10.77.0.{300 * index + 1}")
     with pytest.raises(InputError, match=r"cannot make emulated cluster '2x1': .*10\.77\.0\.301") as error:
         Cluster.up(Spec(2, 1))
@@ -162,7 +165,7 @@ def test_a_signal_takes_it_down(state: Path, number: signal.Signals) -> None:
     def act() -> None:
         with Cluster.up(Spec(2, 1)):
             os.write(is_up, b"!")
-            while True:  # a signal just before pause() would be slept through
+            while True:  # a signal just before pause() would be missed
                 time.sleep(0.05)
 
     child = in_child(act)

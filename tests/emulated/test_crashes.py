@@ -1,4 +1,4 @@
-"""Whatever process is killed, at any time: the next command removes what is left, and nothing else."""
+"""Whichever process is killed at whatever time, the next command removes its remains, and nothing else."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from kiviat.launch.process.processes import Marker
 from .conftest import in_child, system, wait_until
 from .test_mpi import command
 
-# From the first file of a cluster to the last that is removed takes about 0.1 s.
+# Moments of the kill after the cluster's first file appears; creation and removal together take about 0.1 s.
 MOMENTS_S = [0.003, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.15]
 
 
@@ -40,7 +40,11 @@ MOMENTS_S = [0.003, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.15]
     [*((moment_s, None) for moment_s in MOMENTS_S), *((moment_s, 1.0) for moment_s in MOMENTS_S[1::2])],
 )
 def test_killed_while_it_comes_up_or_goes_down(state: Path, moment_s: float, delay_s: float | None) -> None:
-    """With a delay it may have a program that carries its frames, and bears no mark."""
+    """A process killed while it creates or removes a cluster leaves no remains after clean_dead(), and other
+    clusters keep working.
+
+    With a delay, the cluster may have a forwarding program that has no marker.
+    """
 
     def up_and_down() -> None:
         while True:
@@ -59,7 +63,9 @@ def test_killed_while_it_comes_up_or_goes_down(state: Path, moment_s: float, del
 
 
 def test_killed_at_any_step_of_its_removal(state: Path) -> None:
-    """Wherever it dies, its journal is there as long as anything else of it is."""
+    """A process killed at any step of removing a cluster leaves a journal as long as any other part exists,
+    so the rest can be removed.
+    """
 
     def removed_but_for(steps: int) -> None:
         cluster = Cluster.up(Spec(1, 1), "falling")
@@ -83,7 +89,9 @@ def test_killed_at_any_step_of_its_removal(state: Path) -> None:
 
 
 def test_what_a_killed_kiviat_has_started_is_ended(state: Path) -> None:
-    """Or it would go on making the cluster that is being removed."""
+    """Child processes of a killed Kiviat process are ended, because they could continue to create the cluster
+    that is being removed.
+    """
     cluster = Cluster.planned(Spec(1, 1), "half")
 
     def act() -> None:
@@ -118,7 +126,7 @@ def test_killed_while_ranks_run(
             marker = Marker.new()
             LeftoverJournal.open(marker, toolchain.vendor)
             Execution(words, environment, folder, marker)
-            while True:  # a signal just before pause() would be slept through
+            while True:  # a signal just before pause() would be missed
                 time.sleep(0.05)
 
     program = str(exchange(toolchain).resolve())
@@ -133,7 +141,7 @@ def test_killed_while_ranks_run(
     elif victim == "kiviat and mpiexec":
         victims += map(int, Path(f"/proc/{child}/task/{child}/children").read_text().split())
     for pid in victims:
-        with suppress(ProcessLookupError):  # the first may have taken it along
+        with suppress(ProcessLookupError):  # the death of the first may already have ended it
             os.kill(pid, signal.SIGKILL)
     os.waitpid(child, 0)
     assert "removed emulated cluster run (2x2) of a kiviat that is dead" in clean_dead()
@@ -143,9 +151,10 @@ def test_killed_while_ranks_run(
 
 @pytest.mark.full
 def test_after_twenty_crashes_nothing_is_left(toolchain: Toolchain, state: Path, tmp_path: Path) -> None:
-    """Anything dies at any moment of `kiviat run`, itself included; what the next command leaves is counted.
+    """After kills of Kiviat, launchers and ranks at random moments of twenty runs, nothing is left once the
+    next command has run.
 
-    A run that outlives its launcher or its ranks cleans up after them, and goes on.
+    If Kiviat survives, it cleans up after the killed launcher or rank and continues.
     """
     build(toolchain)
     chance = random.Random(f"crashes {toolchain.family}")
@@ -172,7 +181,7 @@ def test_after_twenty_crashes_nothing_is_left(toolchain: Toolchain, state: Path,
 
 
 def _victims(kiviat: int, victim: str) -> list[int]:
-    """Kiviat itself where nothing of the kind has been started yet."""
+    """Return the processes to kill; Kiviat itself if the intended process does not exist yet."""
     started = {
         pid: name
         for pid in processes.our_processes()
@@ -193,7 +202,7 @@ def _name(pid: int) -> str:
 
 
 def test_a_folder_without_a_journal_is_removed(state: Path) -> None:
-    """Its kiviat died before it wrote one, and so before it made anything."""
+    """A cluster folder without a journal is removed: its Kiviat process died before it created more."""
     (state / "early").mkdir(parents=True)
     (state / "drafted").mkdir()
     (state / "drafted/cluster.json.new").write_text('{"name": ')
@@ -202,7 +211,7 @@ def test_a_folder_without_a_journal_is_removed(state: Path) -> None:
 
 
 def test_clusters_of_other_machines_are_left_alone(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where several machines share a home, they share the journals."""
+    """Journals of other hosts, found in a shared home directory, are left alone."""
     cluster = Cluster.up(Spec(1, 1), "lab", kept=True)
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr("socket.gethostname", lambda: "another")

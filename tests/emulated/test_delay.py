@@ -1,4 +1,6 @@
-"""A delay is added to each direction, whether the kernel delays frames or a program forwards them."""
+"""The specified delay is added in each direction, whether the kernel delays frames (netem) or a program
+forwards them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ DELAY_S = 2e-3
 
 @pytest.fixture(params=["netem", "program"] if delaying.has_netem() else ["program"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each that there is on this kernel; the program is there on all."""
+    """Select netem, if the kernel has it, or the forwarding program, which is always available."""
     monkeypatch.setattr(delaying, "has_netem", lambda: request.param == "netem")
 
 
@@ -34,7 +36,7 @@ def test_one_way_takes_the_delay_longer() -> None:
 
 @pytest.mark.usefixtures("way")
 def test_a_delayed_link_keeps_its_rate() -> None:
-    """The window grows with the delay; segments stay whole on their way."""
+    """A delayed link reaches its full rate: TCP's window grows with the delay, and no frames are lost."""
     with Cluster.up(Spec(2, 1, 10**8, DELAY_S)) as cluster:
         found = rates(cluster, ("n1", "n2"))
         assert close(found, 1), found

@@ -12,10 +12,10 @@ import pytest
 
 from kiviat.launch.mpi.toolchain import Toolchain
 
-# FT, class S, transforms 64 x 64 x 64 complex numbers of 16 bytes seven times, and each time ranks exchange
-# them all: of two ranks each sends half of its half to the other.
+# FT, class S, transforms 64 x 64 x 64 complex numbers of 16 bytes seven times. In each transform, each of two
+# ranks sends half of its elements to the other.
 ONE_WAY = 7 * 64**3 * 16 // 4
-# Frames and acknowledgements; what ranks agree on before and after, and checksums.
+# Factor for headers and acknowledgements; bytes of synchronisation and checksums.
 HEADERS, BESIDE = 1.06, 50_000
 
 
@@ -47,6 +47,6 @@ def test_nodes_count_what_leaves_them_while_the_program_runs(toolchain: Toolchai
 
 
 def test_where_nobody_can_tell_there_is_no_figure(openmpi: Toolchain, tmp_path: Path) -> None:
-    """Nothing leaves the only node; and no interface of this machine is known to be that of messages."""
+    """There is no metric of interface bytes on a single node."""
     record = _record(openmpi, tmp_path, "--on", "emulated:1x2", "-n", "2")
     assert "interface_bytes" not in {one["name"] for one in (*record["tables"], *record["metrics"])}

@@ -1,4 +1,4 @@
-"""Ranks run on their requested nodes, and communicate over the links only."""
+"""Ranks run on the requested nodes and communicate only over the links."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MESSAGE_BYTES = 8 * 2**20
 def command(
     cluster: Cluster, toolchain: Toolchain, ranks: int, policy: str, folder: Path, *program: object
 ) -> tuple[list[str], dict[str, str]]:
-    """The words and the whole environment of a launch."""
+    """Return the command line and the complete environment of a launch."""
     crowded = oversubscribes(ranks)
     told = launching(
         cluster, toolchain.family, toolchain.version, oversubscribed=crowded, preload=library(toolchain)
@@ -67,7 +67,9 @@ def test_ranks_come_to_their_nodes(
     policy: str,
     expected: list[str],
 ) -> None:
-    """Free to take any core, because each node has the same ones, and marked as ours."""
+    """Ranks run on the nodes that the placement gives them, are not bound to cores, and carry the launch's
+    marker.
+    """
     if policy == "file":
         (tmp_path / "places").write_text("".join(f"{name}\n" for name in expected))
         policy = f"file:{tmp_path / 'places'}"
@@ -90,8 +92,9 @@ def test_messages_cross_the_link_between_nodes_and_only_there(
     near: tuple[int, int],
     far: tuple[int, int],
 ) -> None:
-    """The interfaces' own counters tell. Nodes that share memory would show nothing far, and an MPI that
-    takes ranks of a node for strangers everything near."""
+    """A message between nodes crosses their link, and a message within a node does not, according to the
+    interfaces' counters.
+    """
     with Cluster.up(Spec(2, 2, 10**9)) as cluster:
         sent = []
         for pair in (near, far):
@@ -107,8 +110,11 @@ def test_messages_cross_the_link_between_nodes_and_only_there(
 
 
 def test_launches_end(mpich: Toolchain, exchange: Callable[[Toolchain], Path], tmp_path: Path) -> None:
-    """MPICH 4 over TCP hung at its end in up to two thirds of all launches, waiting for a rank that was in
-    the last barrier already."""
+    """Launches with each MPI end.
+
+    MPICH 4 over TCP hung in MPI_Finalize in up to two thirds of all launches, because it waited for a rank
+    that was already in the final barrier.
+    """
     with Cluster.up(Spec(2, 2)) as cluster:
         for _ in range(8):
             run(*command(cluster, mpich, 4, "blocked", tmp_path, exchange(mpich), 0, 2, 4))
@@ -120,7 +126,9 @@ def test_other_launchers_are_refused() -> None:
 
 
 def test_open_mpi_5_is_told_in_its_own_words() -> None:
-    """Its launcher is PRRTE, whose parameters have another option. Tried with 5.0.11."""
+    """Open MPI 5 gets the options of its launcher PRRTE, which differ from those of version 4. Tried with
+    5.0.11.
+    """
     cluster = Cluster.planned(Spec(2, 1))
     told = launching(cluster, "openmpi", "5.0.11", oversubscribed=True)
     pairs = dict(zip(told.arguments[1::3], told.arguments[2::3], strict=True))

@@ -1,4 +1,4 @@
-"""`kiviat place --verify`: bytes leaving the nodes equal the prediction, under each placement."""
+"""`kiviat place --verify`: the bytes that leave the nodes equal the prediction, for each placement."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.cli.test_place import append
 from tests.store.made_up import MACHINE, PLAN, launch
 
 BYTES = 4 << 20
-# Frames, acknowledgements: at most 6 %; the daemons of the launcher and the beginning of MPI.
+# Factor for headers and acknowledgements, at most 6 %; bytes of the launcher's daemons and of MPI_Init.
 HEADERS, BEGINNING = 1.06, 400_000
 
 
@@ -57,7 +57,7 @@ def test_what_leaves_the_nodes_was_predicted(counted: Path, toolchain: Toolchain
     assert done.returncode == 0, done.stdout + done.stderr
     rows = {row["placement"]: row for row in csv.DictReader(io.StringIO(done.stdout))}
     for name, partners in (("blocked", 8), ("cyclic", 0), ("automatic", 0)):
-        # The matrix has a sixty-fourth for neighbours too, which the program leaves out.
+        # The matrix also contains neighbours with 1/64 of the bytes, to which the program sends nothing.
         predicted, seen = int(rows[name]["between_nodes_bytes"]), int(rows[name]["left_nodes_bytes"])
         assert partners * BYTES <= predicted <= partners * BYTES + 8 * BYTES // 64
         assert partners * BYTES <= seen <= HEADERS * partners * BYTES + BEGINNING, (name, seen)
@@ -117,7 +117,9 @@ def test_a_launcher_of_no_mpi() -> None:
 
 
 def test_from_a_profile_to_fewer_bytes_on_the_network(openmpi: Toolchain, tmp_path: Path) -> None:
-    """The whole way: half the world away is another node here, and the same where it should be."""
+    """From a profile to a placement: `kiviat place` finds a placement that moves nearly all traffic of
+    half_way.cpp into nodes.
+    """
     source, program = Path(__file__).with_name("half_way.cpp"), tmp_path / "half_way"
     subprocess.run([openmpi.mpicxx, "-std=c++20", "-w", source, "-o", program], check=True)
     command = [openmpi.mpiexec, "-n", "8", "--oversubscribe", program, str(BYTES)]

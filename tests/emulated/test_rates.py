@@ -1,4 +1,4 @@
-"""Links have the specified rate: in each direction, for one stream, and shared evenly by several."""
+"""Links have the specified rate in each direction, for one stream, and divided evenly among several."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.raw_tcp import stream_rates
 from kiviat.launch.emulated.spec import Spec
 
-# A frame of 1514 bytes carries 1448 of a stream.
+# A frame of 1514 bytes carries 1448 bytes of a TCP stream.
 PAYLOAD = 1448 / 1514
-# A link never carries more than its rate. It carries less while another program, or another guest of the
-# host, has the processors: the best of so many half seconds counts, and a fifth may be missing even there.
+# A link never exceeds its rate, but is slower while other programs or guests of the host occupy the
+# processors. So the best of this many half seconds counts, with a tolerance of 20 %.
 MEASUREMENTS = 5
 
 
 def rates(cluster: Cluster, *flows: tuple[str, str]) -> list[float]:
-    """The rate of each flow when they carried most: a share of its link's; in bit/s without a limit."""
+    """Return the rate of each flow in the measurement with the largest total: as a share of the link's rate,
+    or in bit/s if the rate is unlimited.
+    """
     measured = [stream_rates(cluster, flows, 0.5) for _ in range(MEASUREMENTS)]
     capacity = cluster.spec.rate_bit_per_s * PAYLOAD if cluster.spec.rate_bit_per_s else 1
     return [rate / capacity for rate in max(measured, key=sum)]
@@ -39,7 +41,9 @@ def test_a_stream_gets_the_rate(rate_bit_per_s: int) -> None:
 
 @pytest.mark.full
 def test_streams_share_a_link_evenly() -> None:
-    """Into one node, out of one node, and between the same two; what flows elsewhere takes nothing away."""
+    """Two streams share a link evenly, whether they have the receiver, the sender or both in common; streams
+    on other links do not slow each other.
+    """
     with Cluster.up(Spec(4, 1, 10**8)) as cluster:
         for flows in (
             [("n1", "n2"), ("n3", "n2")],

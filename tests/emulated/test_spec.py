@@ -1,4 +1,4 @@
-"""Specifications that can be emulated, and one-line errors for those that cannot."""
+"""Specifications of emulated clusters, and one-line error messages for those that cannot be emulated."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def test_what_cannot_be_emulated_is_said(text: str, says: str) -> None:
 
 
 def test_numbers_of_a_link_follow_its_rate() -> None:
-    """A frame must fit into the bucket, two segments through the bridge at once, a window over the link."""
+    """Buffer sizes follow from the link's rate: one frame fits into the bucket, two segments into the bridge,
+    one window onto the link.
+    """
     for rate in (64_000, 10**8, 10**9, 10**10, 10**11):
         shaping = Shaping(rate)
         assert shaping.bucket_bytes >= 1514

@@ -1,4 +1,4 @@
-"""Runs trials one after the other, and makes a table of them."""
+"""Runs fault-injection trials one after the other and tabulates their results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from .plan import PHASES, Trial, planned
 
 _MODULE = "tests.faults.trial"
 _LIMIT_S = 300.0
-# A command may end before its phase, or the moment within it, was reached: it is tried again, earlier.
+# Attempts per trial: if the command ends before the fault is injected, the trial is repeated with a smaller
+# delay.
 _ATTEMPTS = 5
 
 
@@ -36,7 +37,7 @@ class Campaign:
         ]
 
     def attempt(self, trial: Trial) -> dict[str, Any]:
-        """What was seen; with "missed" where the fault found nothing to hit."""
+        """Run a trial and return its observations, which contain "missed" if the fault was not injected."""
         for attempt in range(_ATTEMPTS):
             earlier = replace(trial, offset_s=trial.offset_s / 2**attempt)
             said = _inside({**self._common, "trial": asdict(earlier)})
@@ -46,7 +47,7 @@ class Campaign:
 
 
 def _inside(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What a trial says in its own namespaces; InnerError where it says nothing."""
+    """Run a trial in new namespaces and return its observations; raise InnerError if it prints none."""
     try:
         done = world.call_inside(_MODULE, json.dumps(asked), timeout_s=_LIMIT_S)
     except subprocess.TimeoutExpired:
@@ -58,11 +59,11 @@ def _inside(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class InnerError(Exception):
-    """The campaign itself went wrong."""
+    """The campaign itself failed."""
 
 
 def bad(result: Mapping[str, Any]) -> bool:
-    """Whether anything went otherwise than it should."""
+    """Return whether the trial violated any expectation."""
     return not result.get("missed") and bool(
         result["lost"] or result["left"] or result["silent"] or result["wrong_words"] or result["wrong"]
     )
@@ -84,7 +85,7 @@ _COLUMNS = (
 
 
 def table(results: Sequence[Mapping[str, Any]]) -> str:
-    """By phase in which faults came, then by kind; below it what went wrong."""
+    """Return a table of results by phase and by kind of fault, followed by the violations."""
     lines = [_line(_COLUMNS)]
     for phase in PHASES:
         lines.append(_row(phase, [one for one in results if one.get("phase", one["planned"]) == phase]))

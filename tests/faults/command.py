@@ -1,4 +1,4 @@
-"""A kiviat process that a trial starts, and its outcome."""
+"""A `kiviat` process started by a trial, and its outcome."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _KEPT_CHARACTERS = 1500
 
 
 def measuring(mpi: str) -> list[str]:
-    """Three launches of six cases of a tenth of a second. A fixed number of iterations would take minutes
-    where others use the cores too.
+    """Return the arguments of a run of three launches with six cases of 0.1 s. A time budget is used, because
+    a fixed number of iterations could take minutes on busy cores.
     """
     what = "pingpong allreduce -n 2 -m 8,1K,64K --launches 3 --budget 0.1 --target 0.1"
     return ["run", "--mpi", mpi, *what.split(), "--report", str(REPORT)]
@@ -34,7 +34,7 @@ def resuming(mpi: str, folder: Path) -> list[str]:
 
 @dataclass
 class Command:
-    """A kiviat that runs or has run, and what it said."""
+    """A running or finished `kiviat` process with its output."""
 
     words: list[str]
     piped: bool = False
@@ -63,7 +63,7 @@ class Command:
         return self.process.poll() is not None
 
     def wait(self) -> None:
-        """It is killed where it does not end in time."""
+        """Wait for the process, and kill it if it exceeds the time limit."""
         try:
             self.process.wait(LIMIT_S)
         except subprocess.TimeoutExpired:
@@ -73,7 +73,7 @@ class Command:
 
     @property
     def code(self) -> int:
-        """As a shell gives it."""
+        """The exit code as a shell reports it (128 + N for signal N)."""
         code = self.process.returncode
         return 128 - code if code < 0 else code
 
@@ -84,7 +84,7 @@ class Command:
         return self._files[1].read_text(errors="replace")
 
     def said(self) -> str:
-        """What it told its user about what is wrong: progress is no such thing."""
+        """Return the error messages that the user saw, without progress lines."""
         lines = [line for line in re.split(r"[\n\r]", self.errors()) if not line.startswith("launch ")]
         told = "\n".join(lines)
         return told + self.output() if self.code == 1 else told

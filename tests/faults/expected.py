@@ -1,4 +1,4 @@
-"""The table expected.toml: permitted outcomes of a fault."""
+"""Permitted outcomes of a fault, read from expected.toml."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Expected:
     failed: bool
 
     def silence(self, code: int, said: str) -> bool:
-        """Whether an error ended without a word that should have had some."""
+        """Return whether an error ended the command without the message that it should have printed."""
         return code != 0 and self.words is not None and not said.strip()
 
     def wrong_words(self, code: int, said: str) -> bool:
@@ -28,7 +28,7 @@ class Expected:
 
 
 def expected(kind: str, target: str, phase: str) -> Expected:
-    """The row for a fault in the phase in which it came."""
+    """Return the row for a fault of this kind, target and phase."""
     asked = {"kinds": kind, "targets": target, "phases": phase}
     row = next(row for row in _rows() if all(word in row.get(name, [word]) for name, word in asked.items()))
     return Expected(tuple(row["codes"]), row.get("words"), row.get("failed", False))

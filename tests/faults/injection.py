@@ -1,4 +1,6 @@
-"""Faults: each changes the environment of a trial, and is undone so that the user can continue."""
+"""Fault injection: each fault changes the environment of a trial and returns a function that undoes the
+change.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ Undo = Callable[[], None]
 
 
 def targets(view: View, target: str) -> list[int]:
-    """The processes that a signal is for; of ranks the last."""
+    """Return the processes that get a signal; of several ranks, the last one."""
     if target in ("kiviat", "group"):
         return [view.pid]
     return view.named(*TARGETS[target])[-1:]
@@ -33,13 +35,13 @@ def send(pids: list[int], name: str, group: bool = False) -> None:
 
 
 def nothing() -> None:
-    """What is to be undone where the user need not."""
+    """Undo function of faults that need no undoing."""
 
 
 def disturb(kind: str, folder: Path | None, disk: Path) -> Undo | None:
-    """Does to files and folders what `kind` says; `disk` is the file system that the command writes to.
+    """Inject a fault into files and folders; `disk` is the file system that the command writes to.
 
-    None where there is nothing yet to which it could be done.
+    Return the undo function, or None if the affected file or folder does not exist yet.
     """
     if kind.startswith("folder") and not (folder and folder.exists()):
         return None
@@ -53,7 +55,7 @@ def disturb(kind: str, folder: Path | None, disk: Path) -> Undo | None:
         folder.rename(folder.with_name(f"{folder.name}.moved"))
     elif kind == "folder removed" and folder:
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.rmtree(folder, ignore_errors=True)  # what was written meanwhile
+        shutil.rmtree(folder, ignore_errors=True)  # again, for files written during the first removal
     elif kind == "TMPDIR removed":
         return _remove(world.TEMPORARY)
     elif kind == "cwd removed":
@@ -67,7 +69,7 @@ def _fill(disk: Path) -> Undo:
     with ballast.open("wb") as file:
         with suppress(OSError):
             os.posix_fallocate(file.fileno(), 0, room.f_bavail * room.f_frsize)
-        with suppress(OSError):  # what was freed meanwhile
+        with suppress(OSError):  # also fills space that was freed meanwhile
             while True:
                 os.write(file.fileno(), bytes(room.f_frsize))
     return ballast.unlink

@@ -1,6 +1,6 @@
-"""Checks the outcome of a trial.
+"""Checks of a trial's outcome.
 
-Exit codes and messages as in expected.toml, intact files, complete records.
+Exit codes and messages must match expected.toml, files must be intact, and records complete.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ _CRASH = re.compile(r"Traceback|unexpected \w+")
 
 
 class Judgement:
-    """`row` is what is expected; `early`: the fault came before Python came to our code. `wrong` tells what
-    is neither silence nor other words than expected.
+    """Collects violations of expectations in one trial.
+
+    `row` has the permitted outcomes; `early` says that the fault hit before Kiviat's own code ran. `wrong`
+    lists all violations other than missing or unexpected messages.
     """
 
     def __init__(self, row: Expected, early: bool, target: Path, templates: Path) -> None:
@@ -40,7 +42,7 @@ class Judgement:
         return self._row.failed
 
     def of_end(self, command: Command) -> None:
-        """Of the command into which the fault came, and of its rivals."""
+        """Check the end of the command that the fault hit, or of a concurrent resume."""
         if self.is_early(command):
             return
         if command.hung:
@@ -51,7 +53,9 @@ class Judgement:
         self.wrong_words |= self._row.wrong_words(command.code, command.said())
 
     def of_success(self, command: Command, folder: Path | None) -> None:
-        """Of a command that says that it has done what it was asked for, or has done it unread."""
+        """Check that a command that reports success has produced its result. A command that died of SIGPIPE
+        counts as successful if its run is complete.
+        """
         unread = (
             command.code == 128 + signal.SIGPIPE and folder and run_json(folder).get("state") == "complete"
         )
@@ -68,7 +72,7 @@ class Judgement:
             self.wrong.append(f"of {len(codes)} resumes at once, with exit codes {codes}, not one went on")
 
     def of_next(self, command: Command, may_fail: bool) -> None:
-        """Of a command after the fault."""
+        """Check that a later command works normally."""
         words = " ".join(command.words[:4])
         if command.hung:
             self.wrong.append(f"afterwards `kiviat {words}` hangs")
@@ -76,7 +80,7 @@ class Judgement:
             self.wrong.append(f"afterwards `kiviat {words}` ends with {command.code}")
 
     def of_records(self, folder: Path, must_be_complete: bool) -> None:
-        """In a complete run each case of each repetition has one record."""
+        """Check that a complete run has exactly one record of each case in each repetition."""
         state = run_json(folder).get("state")
         if state != "complete":
             if must_be_complete:
@@ -94,7 +98,7 @@ class Judgement:
             self.wrong.append(f"a complete run with {number} records of {len(odd)} cases, such as {odd[0]}")
 
     def of_target(self) -> None:
-        """A file is the old one or the new one, never a part."""
+        """Check that the output file is either the old or the new one, never a part."""
         data = self._target.read_bytes() if self._target.exists() else OLD
         if data != OLD and not is_whole(data, self._target.suffix, self._undisturbed):
             self.wrong.append(f"{self._target.name} is torn: {len(data)} bytes")
@@ -106,6 +110,8 @@ class Judgement:
                 self.wrong.append(f"{found[0]} in what `kiviat {command.words[0]}` said")
 
     def is_early(self, command: Command) -> bool:
-        """Whether it was ended as any Python is."""
+        """Return whether the fault ended the command before Kiviat's own code ran, so that no message can be
+        expected.
+        """
         ended = command.process.returncode < 0 or "KeyboardInterrupt" in command.errors()
         return self._early and ended and "kiviat/cli" not in command.errors()

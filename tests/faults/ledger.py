@@ -1,6 +1,6 @@
-"""The records of a run as the campaign reads them: the bytes of records.jsonl, line by line.
+"""Independent reader of a run's records: the bytes of records.jsonl, line by line.
 
-Uses no code of Kiviat, so that it notices everything that Kiviat loses.
+It uses none of Kiviat's code, so it detects any record that Kiviat loses.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ RUN = "run.json"
 
 @dataclass
 class Ledger:
-    """Follows one run's folder by its descriptor, wherever that is moved; `seen` is every whole line that was
-    ever in the file, in its order.
+    """Tracks the records of one run through an open directory descriptor, so it follows the folder if it is
+    moved. `seen` lists all complete lines that the file has ever contained, in order.
     """
 
     folder: int
@@ -32,7 +32,7 @@ class Ledger:
         return cls(os.open(folder, os.O_PATH | os.O_DIRECTORY))
 
     def look(self) -> None:
-        """Adds the lines that are new; a line that was there and is not, at its place, is lost."""
+        """Read the file: add new lines to `seen`, and lines that have disappeared or changed to `lost`."""
         try:
             now = os.stat(RECORDS, dir_fd=self.folder)
         except FileNotFoundError:
@@ -52,7 +52,7 @@ class Ledger:
             self.seen = lines
 
     def path(self) -> Path:
-        """Where the folder is now."""
+        """Return the current path of the run's folder."""
         return Path(f"/proc/self/fd/{self.folder}").readlink()
 
 
@@ -61,7 +61,7 @@ def whole_lines(data: bytes) -> list[bytes]:
 
 
 def run_json(folder: Path) -> dict[str, Any]:
-    """What run.json says; empty where there is none."""
+    """Return the content of run.json; an empty dictionary if it is missing or invalid."""
     with suppress(OSError, ValueError):
         run: dict[str, Any] = json.loads((folder / RUN).read_text())
         return run
@@ -70,7 +70,7 @@ def run_json(folder: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Finished:
-    """What the campaign needs to know of a record."""
+    """The fields of a record that the campaign uses."""
 
     repetition: int
     case: str
@@ -83,7 +83,7 @@ class Finished:
 
 
 def finished(folder: Path) -> list[Finished]:
-    """The records of a run, in the order of the file."""
+    """Return the records of a run in file order."""
     repetition = {launch["index"]: launch["repetition"] for launch in run_json(folder)["launches"]}
     try:
         lines = whole_lines((folder / RECORDS).read_bytes())

@@ -1,4 +1,4 @@
-"""Finds leftovers in the environment of a trial: processes, mounts, files."""
+"""Detection of leftovers in the environment of a trial: processes, mounts, files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ GRACE_S = 3.0
 
 @dataclass(frozen=True)
 class Left:
-    """`mounts` were there before; `target` is the file that was asked for; `cached` what may be built.
-    `stuck`: the disk was read-only, so that folders of launches may stay in a run that was complete.
+    """Detects leftovers of a trial.
+
+    `mounts` existed before; `target` is the requested output file; `cached` is the permitted build folder. If
+    `stuck`, the disk was read-only, and a complete run may keep folders of launches.
     """
 
     mounts: Collection[str]
@@ -27,7 +29,9 @@ class Left:
     stuck: bool
 
     def __call__(self, builds: bool) -> list[str]:
-        """What remains after a moment in which processes may end; with `builds`, of broken off ones too."""
+        """Return all leftovers, after a grace period in which processes may end; if `builds`, include those
+        of interrupted builds.
+        """
         found: list[str] = []
 
         def nothing() -> bool:
@@ -47,12 +51,12 @@ class Left:
             return not builds or path.is_relative_to(self.cached) or path.suffix == ".lock"
         if path.is_relative_to(world.RUNS) and path != world.RUNS:
             return _is_of_run(path, self.stuck)
-        folders = (*world.PLACES, Path("/dev/shm"))  # those of the state may stay, empty
+        folders = (*world.PLACES, Path("/dev/shm"))  # state folders may remain if they are empty
         return path.is_dir() and (path in folders or path.is_relative_to(world.STATE))
 
 
 def _is_of_run(path: Path, stuck: bool) -> bool:
-    """The two files of a run, and what a launch that failed left for diagnosis."""
+    """Return whether the path belongs to a run: its two files, or diagnostic files of a failed launch."""
     name, *rest = path.relative_to(world.RUNS).parts
     if rest in ([RUN], [RECORDS], ["launches"]):
         return True
@@ -66,7 +70,7 @@ def _is_of_run(path: Path, stuck: bool) -> bool:
 
 
 def _reap() -> None:
-    """Orphans that have ended: this is the first process of its namespace."""
+    """Reap ended orphans: this is the first process of its namespace."""
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -1,4 +1,4 @@
-"""Detects the phase of a command from outside: by files, processes and lines written."""
+"""Detects the phase of a running command from outside: by its files, processes and output lines."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from .plan import Trial
 COMPILERS = ("cmake", "ninja", "cc1plus")
 LAUNCHERS = ("mpiexec", "mpirun", "orterun", "mpiexec.hydra", "mpiexec.openmpi", "mpiexec.mpich")
 RANK = "kiviat-bench"
-QUERY_ENGINE = "_duckdb"  # loaded when a report or an export begins its work
+QUERY_ENGINE = "_duckdb"  # a library that is loaded when a report or an export begins
 
 
 @dataclass(frozen=True)
 class View:
-    """A command that runs, and the run's folder if there is one yet."""
+    """A running command, and the folder of its run if it exists already."""
 
     command: str
     pid: int
     folder: Path | None
 
     def launches(self) -> list[str]:
-        """The folders of launches that are there: "probe", "0", "1" …"""
+        """Return the names of the existing launch folders: "probe", "0", "1", …"""
         folder = self.folder and self.folder / "launches"
         return sorted(path.name for path in folder.iterdir()) if folder and folder.is_dir() else []
 
     def events(self, launch: str) -> int:
-        """How many lines the ranks of a launch have written about it."""
+        """Return the number of complete lines in the event log of a launch."""
         try:
             data = (self.folder / "launches" / launch / "events.jsonl").read_bytes() if self.folder else b""
         except OSError:
@@ -38,7 +38,7 @@ class View:
         return len(whole_lines(data))
 
     def named(self, *names: str) -> list[int]:
-        """The processes of these names that the command has started."""
+        """Return the descendants of the command that have one of these names."""
         mine = world.descendants(self.pid)
         return [pid for pid, name in sorted(world.processes().items()) if pid in mine and name in names]
 
@@ -50,7 +50,7 @@ class View:
         return self.folder is not None and run_json(self.folder).get("state") == "complete"
 
     def phase(self) -> str:
-        """What the command is doing, as far as this can be told from outside."""
+        """Return the current phase of the command, as seen from outside."""
         if self.command != "run":
             return self.command
         if self.named(*COMPILERS):
@@ -70,8 +70,8 @@ TARGETS = {"compiler": COMPILERS, "launcher": LAUNCHERS, "rank": (RANK,)}
 
 
 def begins(trial: Trial, step: int) -> Callable[[View], bool]:
-    """Whether the trial's phase has begun, and its target is there; `step`, any number, says how far it is
-    to be.
+    """Return a condition that is true once the trial's phase has begun and its target process exists. `step`
+    is a random number that selects the moment within the phase.
     """
     begun, names = _begins(trial, step), TARGETS.get(trial.target)
     return lambda view: begun(view) and (names is None or bool(view.named(*names)))

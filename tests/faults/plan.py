@@ -1,9 +1,9 @@
-"""Chooses the fault of a trial, its target, phase and moment, all from a seed.
+"""Derives the fault, target, phase and moment of a trial from a seed.
 
 planned(seed, mpi, index) -> Trial
 
-Phases take turns, and within a phase all its faults do, in an order determined by seed and MPI; so any number
-of trials is spread evenly, and each can be repeated separately.
+Trials cycle through all phases, and in each phase through all its faults, in an order that depends on seed
+and MPI. So any number of trials is spread evenly, and each trial can be repeated separately.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
-# Words of `kiviat` in each phase; a phase is told by what it leads to (see moments.py).
+# Arguments of `kiviat` for each phase; moments.py detects the phases.
 PHASES = ("start", "build", "probe", "launch", "between", "report", "export", "resume")
 
 SIGNALS = ("KILL", "INT", "TERM", "HUP", "STOP+CONT", "INT+INT", "TERM+INT", "HUP+TERM", "INT+KILL")
@@ -22,7 +22,7 @@ SURROUNDINGS = ("stdout closed", "TMPDIR removed", "cwd removed")
 TO_OTHERS = ("KILL", "INT", "TERM", "STOP+CONT")
 OUTPUTS = ("csv", "json", "parquet")
 
-# How long each phase lasts, roughly: faults come at any moment of it.
+# Approximate duration of each phase in seconds; a fault hits at a random moment of it.
 OFFSET_S = {
     "start": 0.8,
     "build": 0.6,
@@ -37,9 +37,10 @@ OFFSET_S = {
 
 @dataclass(frozen=True)
 class Trial:
-    """`offset_s` goes from the moment at which the phase is seen to have begun; `detail` is what the phase
-    has variants of: the launch, the form of an export, or whether the report ends a run; `pause_s` is between
-    two signals.
+    """A planned fault.
+
+    `offset_s` is the delay after the phase was detected; `detail` selects a variant of the phase (number of
+    the launch, format of an export, report at the end of a run); `pause_s` is the time between two signals.
     """
 
     mpi: str

@@ -1,4 +1,4 @@
-"""Runs from which trials start: a finished one, an interrupted one, and exports of the former."""
+"""Runs that trials start from: a finished one, an interrupted one, and exports of the finished one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .ledger import RECORDS, finished, run_json, whole_lines
 
 
 def make(mpi: str, program: Path, templates: Path) -> dict[str, Any]:
-    """Makes them in the place of a trial, and keeps them in the folder `templates`."""
+    """Create the runs inside a trial's namespaces and copy them to the folder `templates`."""
     more = world.built(program)
 
     def call(*words: str) -> Command:
@@ -46,7 +46,7 @@ def most_records() -> int:
 
 
 def planned_in(templates: Path) -> set[tuple[int, str]]:
-    """(repetition, case) of a run that nothing has disturbed."""
+    """Return the pairs (repetition, case) of the undisturbed run."""
     return {one.key for one in finished(templates / "finished")}
 
 

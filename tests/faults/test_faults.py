@@ -1,4 +1,4 @@
-"""Under any fault, kiviat loses no finished result, leaves nothing behind, and reports what happened."""
+"""Under any fault, Kiviat loses no finished result, leaves nothing behind, and reports what happened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .plan import PHASES, planned
 
 @pytest.fixture
 def namespaces() -> None:
-    """Where users may make some."""
+    """Skip the tests unless this user may create namespaces."""
     tried = subprocess.run([*world.UNSHARE, "mount", "-t", "tmpfs", "none", "/dev/shm"], capture_output=True)
     if tried.returncode:
         pytest.skip(f"faults need namespaces: {tried.stderr.decode().strip()}; run as root")
@@ -54,7 +54,7 @@ def test_shards_add_up() -> None:
 
 @pytest.mark.parametrize("after", [b"", b"one\n", b"one\nTWO\n", b"two\none\n", b"one\ntwo"])
 def test_the_ledger_remembers(tmp_path: Path, after: bytes) -> None:
-    """Else a campaign that finds nothing would say nothing."""
+    """The ledger detects lost records; otherwise a campaign without violations would prove nothing."""
     records = tmp_path / "run/records.jsonl"
     records.parent.mkdir()
     ledger = Ledger.of(records.parent)

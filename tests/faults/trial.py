@@ -3,7 +3,8 @@
 python -m tests.faults.trial '{"trial": …, "program": …, "templates": …}'
 
 It starts a command, waits for its phase, injects the fault, examines the state, continues as a user would,
-and prints its observations as one line of JSON. Without a trial it creates the runs from which others start.
+and prints its observations as one line of JSON. Without the key "trial" it creates the runs from which trials
+start.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from .left import Left
 from .moments import View, begins
 from .plan import Trial
 
-# Python takes about as much processor time before it comes to our code; until then a signal ends it as it
-# ends any Python: without a word, or telling where it was.
+# Approximate processor time that Python uses before Kiviat's own code runs. Until then, a signal ends the
+# process without a message from Kiviat.
 EARLY_S = 0.06
 
 
@@ -54,7 +55,7 @@ class Experiment:
         command = self._start()
         if not self._wait_for_phase(command):
             return {"missed": True}
-        if self.trial.kind == "two resumes":  # and two more
+        if self.trial.kind == "two resumes":  # three more, at the same time
             rivals = [self._command(command.words) for _ in range(3)]
             undo: injection.Undo | None = injection.nothing
         else:
@@ -85,10 +86,10 @@ class Experiment:
             "commands": [one.evidence() for one in self.commands],
         }
 
-    # Up to the fault.
+    # Before the fault.
 
     def _reads(self) -> bool:
-        """Whether the command is a report or an export, which no one resumes."""
+        """Return whether the command is a report or an export, which cannot be resumed."""
         return self.trial.phase == "export" or (self.trial.phase, self.trial.detail) == ("report", "report")
 
     def _start(self) -> Command:
@@ -117,7 +118,7 @@ class Experiment:
         return self.commands[-1]
 
     def _look(self) -> None:
-        """At the records, as soon as there is a run."""
+        """Update the ledger once the run's folder exists."""
         if self.folder is None and (found := world.run_folders()):
             self.folder = found[0]
         if self.folder and self.ledger is None:
@@ -132,7 +133,7 @@ class Experiment:
         return View(kind, command.process.pid, self.folder)
 
     def _wait_for_phase(self, command: Command) -> bool:
-        """Whether the phase was reached, and the offset within it, before the command had ended."""
+        """Wait for the phase and the offset within it; return False if the command ended before."""
         begun = begins(self.trial, self.chance.randrange(1000))
         if not wait_until(lambda: begun(self._view(command)) or command.ended(), LIMIT_S):
             return False
@@ -145,11 +146,13 @@ class Experiment:
             self._look()
             time.sleep(POLL_S)
 
-    # The fault.
+    # The fault itself.
 
     def _inject(self, command: Command) -> injection.Undo | None:
-        """While kiviat stands still, so that what is in the file at this moment is known; None if there was
-        nothing to hit.
+        """Inject the fault while the process is stopped, so that the content of the file at this moment is
+        known.
+
+        Return the undo function, or None if the target did not exist.
         """
         pid = command.process.pid
         os.kill(pid, signal.SIGSTOP)
@@ -167,7 +170,7 @@ class Experiment:
         return undo
 
     def _signal(self, command: Command, view: View) -> bool:
-        """Whether there was a process to send it to."""
+        """Send the signals; return whether the target process existed."""
         pids, group = injection.targets(view, self.trial.target), self.trial.target == "group"
         first, _, second = self.trial.kind.partition("+")
         injection.send(pids, first, group)
@@ -178,7 +181,7 @@ class Experiment:
             injection.send([pid for pid in pids if pid != view.pid or not command.ended()], second, group)
         return bool(pids)
 
-    # And afterwards.
+    # After the fault.
 
     def _judge(self, command: Command, rivals: list[Command]) -> Judgement:
         row = expected(self.trial.kind, self.trial.target, self.phase)
@@ -195,13 +198,13 @@ class Experiment:
         return judgement
 
     def _is_orderly(self) -> bool:
-        """Whether kiviat itself could clean up at its end."""
+        """Return whether Kiviat could clean up by itself."""
         return self.trial.kind == "stdout closed" or (
             self.trial.target != "-" and "KILL" not in self.trial.kind and not self.early
         )
 
     def _go_on(self, judgement: Judgement) -> None:
-        """As a user does."""
+        """Continue as a user would: resume the run or repeat the command, then list runs."""
         folder, may_fail = self._where(), judgement.may_fail
         if self._reads():
             if folder:
@@ -228,12 +231,12 @@ class Experiment:
         return command
 
     def _where(self) -> Path | None:
-        """Where the run is now, if anywhere."""
+        """Return the current folder of the run; None if it no longer exists."""
         path = self.ledger.path() if self.ledger else None
         return path if path and path.is_dir() else None
 
     def _count(self) -> None:
-        """The records of one run; those that a fault removed are nobody's loss."""
+        """Add up seen and lost records of the run, unless the fault itself removed them."""
         self._look()
         if self.ledger and self.trial.kind != "folder removed":
             self.seen += len(self.ledger.seen)

@@ -1,8 +1,8 @@
 """The environment of one trial: its own PID, mount and IPC namespaces.
 
-Nothing outside can be harmed, and nothing can be overlooked: processes are those of the namespace, files
-those below /tmp and /dev/shm, which are empty at first. When the namespace's first process ends, the kernel
-removes everything.
+A trial cannot affect anything outside, and all its effects are visible: its processes are those of the
+namespace, and its files are below /tmp and /dev/shm, which are empty at first. When the first process of the
+namespace ends, the kernel removes everything.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 TINY = Path(__file__).resolve().parent / "tiny"
 TMP = Path("/tmp")
 HOME = TMP / "kiviat"
-DISK = HOME / "disk"  # a small one, that can be filled
+DISK = HOME / "disk"  # a small file system that can be filled
 RUNS, OUT, CACHE, STATE, TEMPORARY, WORK = (
     *(DISK / "runs", DISK / "out"),
     *(HOME / name for name in ("cache", "state", "tmp", "work")),
@@ -36,7 +36,9 @@ UNSHARE = (
 
 
 def call_inside(module: str, *arguments: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
-    """Runs a module of ours as the first process of new namespaces; they end with it, and it with us."""
+    """Run a module of the tests as the first process of new namespaces, which end with it. It is killed if
+    this process dies.
+    """
     return subprocess.run(
         [*UNSHARE, sys.executable, "-m", module, *arguments],
         cwd=CHECKOUT,
@@ -49,12 +51,14 @@ def call_inside(module: str, *arguments: str, timeout_s: float) -> subprocess.Co
 
 
 def enter(keep: Iterable[Path]) -> None:
-    """Makes the place, from inside the namespaces; `keep` stays visible though it may be below /tmp."""
+    """Set up the folders of the environment from inside the namespaces; the paths in `keep` stay visible even
+    below /tmp.
+    """
     kept = [(path.resolve(), os.open(path, os.O_PATH)) for path in keep if path.resolve().is_relative_to(TMP)]
     mount("-t", "tmpfs", "-o", "size=256M", "none", "/tmp")
     mount("-t", "tmpfs", "-o", "size=256M", "none", "/dev/shm")
     for path, descriptor in kept:
-        path.mkdir(parents=True, exist_ok=True)  # .venv is in the checkout
+        path.mkdir(parents=True, exist_ok=True)  # because .venv is inside the checkout
         mount("--no-canonicalize", "--bind", f"/proc/{os.getpid()}/fd/{descriptor}", str(path))
         os.close(descriptor)
     DISK.mkdir(parents=True)
@@ -63,7 +67,7 @@ def enter(keep: Iterable[Path]) -> None:
         place.mkdir()
     os.chdir(WORK)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_DFL)  # what is ignored here would be so in all that is started
+        signal.signal(number, signal.SIG_DFL)  # otherwise child processes would inherit ignored signals
 
 
 def mount(*words: str) -> None:
@@ -87,7 +91,7 @@ def environment(more: Mapping[str, str]) -> dict[str, str]:
 
 
 def kiviat(words: Sequence[str], stdout: Any, stderr: Any, **more: str) -> subprocess.Popen[bytes]:
-    """As a user types it, in a session of its own."""
+    """Start `kiviat` in a session of its own, as a terminal does."""
     return subprocess.Popen(
         [Path(sys.executable).with_name("kiviat"), *words],
         cwd=WORK,
@@ -99,11 +103,11 @@ def kiviat(words: Sequence[str], stdout: Any, stderr: Any, **more: str) -> subpr
     )
 
 
-# Processes.
+# Processes
 
 
 def status(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the state on; empty when the process is gone."""
+    """Return the fields of /proc/PID/stat from the state on; empty if the process has ended."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return []
@@ -116,7 +120,7 @@ def name(pid: int) -> str:
 
 
 def processes() -> dict[int, str]:
-    """All that live here but ourselves, by number."""
+    """Return the names of all processes of this namespace except this one, by process number."""
     pids = {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
     return {pid: name(pid) for pid in pids - {os.getpid()} if status(pid)[:1] not in ([], ["Z"])}
 
@@ -138,7 +142,7 @@ def catches(pid: int, number: int) -> bool:
 
 
 def computed_s(pid: int) -> float:
-    """Processor time of a process so far."""
+    """Return the processor time that a process has used, in seconds."""
     fields = status(pid)
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
 
@@ -149,11 +153,11 @@ def has_loaded(pid: int, library: str) -> bool:
     return False
 
 
-# Files.
+# Files
 
 
 def everything() -> set[Path]:
-    """Every file, link and empty folder of this place; what is mounted from outside is none of it."""
+    """Return every file, link and empty folder of the environment, except those mounted from outside."""
     found = set[Path]()
     for root in (TMP, Path("/dev/shm")):
         for folder, folders, names in os.walk(root):
@@ -181,18 +185,20 @@ def copy(source: Path, target: Path) -> None:
 
 
 def run_folders() -> list[Path]:
-    """Oldest first; hidden ones are no runs yet."""
+    """Return the folders of runs, oldest first, without hidden ones, which are still being created."""
     return sorted(path for path in RUNS.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
 def built(program: Path) -> dict[str, str]:
-    """Takes kiviat-bench for built: `program` lies in its folder of the cache."""
+    """Return variables with which Kiviat finds `program` in its cache instead of building kiviat-bench."""
     copy(program.parent, CACHE / "kiviat/build" / program.parent.name)
     return {}
 
 
 def building(program: Path) -> dict[str, str]:
-    """Variables with which kiviat builds, in place of its native sources, a project that takes seconds."""
+    """Return variables with which Kiviat builds a small project, which takes seconds, instead of its native
+    sources.
+    """
     BIN.mkdir()
     shutil.copy2(program, BIN)
     return {

@@ -1,9 +1,9 @@
 """Fuzzes everything that Kiviat reads.
 
-    python -m tests.fuzz --seconds 600 [--seed 7] [--format records.jsonl …] [--keep FOLDER]
+python -m tests.fuzz --seconds 600 [--seed 7] [--format records.jsonl …] [--keep FOLDER]
 
-Prints a JSON line for each format: executions, seconds, findings. Inputs that ended badly are kept in FOLDER,
-by default tests/fuzz/found, where each is a test from then on. The exit code is 1 if there are any.
+Prints a JSON line for each format: executions, seconds, findings. Failing inputs are kept in FOLDER, by
+default tests/fuzz/found, whose inputs are executed as tests. The exit code is 1 if there are findings.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> int:
         reasons: dict[str, str] = {}
         for one, why in tally.findings:
             place = why.rpartition("; ")[2]
-            if place not in reasons:  # one input for each place in the code
+            if place not in reasons:  # one input per location of the error in the code
                 reasons[place] = why
                 file = keep(FORMATS[name], smaller(FORMATS[name], one), given.keep)
                 print(f"{name}: {why}\n  kept in {file}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Many inputs of one format, at places that a seed decides."""
+"""Executes many generated inputs of one format; all choices follow from a seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.fuzz.found import execute
 
 @dataclass
 class Tally:
-    """`ends` counts how often each reader ran; `findings` has what went wrong."""
+    """Result of a campaign: `ends` counts executions by reader, `findings` describes the failures."""
 
     executions: int = 0
     seconds: float = 0.0
@@ -28,7 +28,9 @@ def campaign(
     seconds: float | None = None,
     folder: Path | None = None,
 ) -> Tally:
-    """Execute so many inputs of a format, or for so long. Input number i depends on the seed and i only."""
+    """Execute a number of inputs of a format, or as many as fit into a time limit. Input number i depends
+    only on i and the seed.
+    """
     form, tally, began = FORMATS[name], Tally(), time.monotonic()
     for number in count():
         tally.seconds = time.monotonic() - began

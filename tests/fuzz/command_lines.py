@@ -1,7 +1,8 @@
-"""Command lines: words of real ones, exchanged for others of the same place or for strange ones.
+"""Fuzzed command lines: real ones in which some words are replaced by others of the same kind or by unusual
+ones.
 
-Commands that only read are carried out. Of those that start programs, the request is made and its texts are
-read: where to run, ranks, sizes, placements, power, plans.
+Commands that only read are executed. For commands that start programs, only the request is built, and its
+texts are parsed: substrate, ranks, sizes, placements, power, plans.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ _MORE = (
 
 @cache
 def _options() -> Mapping[str, list[str]]:
-    """The options of every command, by its name, and those of its actions."""
+    """Return the options of every command by its name, including those of subcommands."""
     found: dict[str, list[str]] = {}
 
     def visit(name: str, one: argparse.ArgumentParser) -> None:
@@ -161,7 +162,7 @@ def _options() -> Mapping[str, list[str]]:
 
 
 def changed(rng: Random) -> tuple[list[str], str]:
-    """Return the words of a command line, and what was changed."""
+    """Return a changed command line, and a description of the change."""
     words = shlex.split(rng.choice((*READING, *STARTING)))
     options = [*_options().get(words[0], ()), *_options().get(" ".join(words[:2]), ())]
     told = []
@@ -187,7 +188,7 @@ def changed(rng: Random) -> tuple[list[str], str]:
 
 
 def read(folder: Path) -> None:
-    """Carry out the command line in the file `words`, or make its request, in the working directory."""
+    """Execute the command line in the file `words`, or build its request, in the working directory."""
     words = json.loads((folder / "words").read_text())
     if (
         words
@@ -200,14 +201,14 @@ def read(folder: Path) -> None:
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             request = parsed(words)
-    except SystemExit as end:  # --help, or one line
+    except SystemExit as end:  # --help, or a refusal in one line
         assert end.code in (0, 2), end
         return
     _read_texts(request)
 
 
 def _is_harmless(words: list[str]) -> bool:
-    """Some commands start programs if they are asked to."""
+    """Return whether the command line starts no programs."""
     texts = " ".join(words)
     places_alone = words[0] != "place" or ("--no-scotch" in words and "--verif" not in texts)
     return places_alone and not texts.startswith(("model validate", "model check", "model predict"))

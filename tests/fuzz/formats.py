@@ -1,6 +1,7 @@
-"""Everything that Kiviat reads from files: seeds, changes that know the structure, and the readers.
+"""All file formats that Kiviat reads: seed files, structure-aware mutations, and readers.
 
-A format makes inputs (`Input`), and has readers by name, so that a kept finding can name the one that failed.
+A format generates inputs (`Input`) and names its readers, so that a stored finding can name the reader that
+failed.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ Files = Mapping[str, bytes]
 
 @dataclass(frozen=True)
 class Input:
-    """Files by their names in the reader's folder, the reader, and what was changed."""
+    """One input: files by their names in the reader's folder, the name of the reader, and a description of
+    the mutation.
+    """
 
     reader: str
     files: Files
@@ -55,20 +58,20 @@ class Input:
 
 @dataclass(frozen=True)
 class Format:
-    """`make` returns the files of one more input, and what was changed in them."""
+    """A file format. `make` returns the files of one more input, and a description of the mutation."""
 
     name: str
     readers: Mapping[str, Reader]
     make: Callable[[Random], tuple[Files, str]]
 
     def input(self, rng: Random) -> Input:
-        """Return one more input for one of the readers."""
+        """Return one more input, for one of the readers."""
         files, told = self.make(rng)
         return Input(rng.choice(sorted(self.readers)), files, told)
 
 
 def commands(*lines: str) -> dict[str, Reader]:
-    """Readers that run `kiviat` with these words, by the words."""
+    """Return readers that run `kiviat` with the given command lines."""
     return {line: command(*line.split()) for line in lines}
 
 
@@ -76,7 +79,7 @@ def commands(*lines: str) -> dict[str, Reader]:
 
 
 def _records(rows: list[Row], tables: list[Any]) -> list[dict[str, Any]]:
-    """Records as files hold them, but for their checksums."""
+    """Return records as stored in files, but without checksums."""
     found: dict[tuple[Any, str], list[Any]] = {(table.launch, table.case): [] for table in tables}
     for table in tables:
         found[table.launch, table.case].append(table.table)
@@ -104,7 +107,9 @@ def _records(rows: list[Row], tables: list[Any]) -> list[dict[str, Any]]:
 
 @cache
 def made_runs() -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """run.json and records: point to point and collectives, studies, HPC Challenge, scaling, a simulation."""
+    """Return runs of all kinds, as run.json and records: point-to-point, collectives, studies, HPC Challenge,
+    scaling, a simulation.
+    """
     few: dict[str, Any] = {"launches": 2}
     made = [
         (synthetic.make_run_json(**few), synthetic.make_rows(sizes=(0, 8, 65536), **few), []),
@@ -125,7 +130,7 @@ def made_runs() -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
 
 
 def record_line(record: Any, sealed: bool) -> bytes:
-    """A line of records.jsonl, whatever the record is; `sealed` with the checksum of the line."""
+    """Return a line of records.jsonl for any JSON value; with `sealed`, its checksum is valid."""
     if not sealed:
         tree = record | {"schema": UNSEALED_RECORD_SCHEMA} if isinstance(record, dict) else record
         return mutate.to_json(tree).encode("utf-8", "replace") + b"\n"
@@ -193,7 +198,7 @@ RUN_COMMANDS = commands(
 )
 
 
-# Traces and profiles, with checksums and lengths that are right again
+# Traces and profiles, with valid checksums and lengths
 
 
 def _read_whole_trace(folder: Path) -> None:
@@ -208,7 +213,7 @@ def _changed(name: str) -> Callable[[Random], tuple[Files, str]]:
     return make
 
 
-# Plans, machines, publications
+# Plans, machine files, publications
 
 
 def _toml(rng: Random, text: str, tree: Any) -> tuple[bytes, str]:
@@ -264,7 +269,7 @@ def _changed_plan(rng: Random) -> tuple[Files, str]:
 
 
 def _read_plan(folder: Path) -> None:
-    """As `kiviat run` does, with the descriptions of benchmarks of which the program would tell."""
+    """Read a plan as `kiviat run` does, with a stored description of the benchmarks."""
     path = folder / "plan.toml"
     plan_benchmarks(path)
     load_arrangements(path)
@@ -302,7 +307,7 @@ def _profile_with(make: Callable[[Random], tuple[Files, str]]) -> Callable[[Rand
     return made
 
 
-# Output of others
+# Output of other programs
 
 LOGS = {
     **{path.name: path.read_text() for path in sorted((Path(test_imb.__file__).parent / "data").iterdir())},
@@ -326,11 +331,11 @@ def _changed_tree(rng: Random) -> tuple[Files, str]:
 
 
 def _read_log(folder: Path) -> None:
-    """Every line of a refusal begins with the file's name."""
+    """Check that every line of an error message begins with the file's name."""
     parse((folder / "log").read_text(encoding="utf-8", errors="replace"), "log", 4)
 
 
-# What the native program and schedulers leave
+# Files written by the native program and by schedulers
 
 
 _EVENTS = tuple(
@@ -357,7 +362,7 @@ def _read_events(folder: Path) -> None:
 
 
 def _changed_lock(rng: Random) -> tuple[Files, str]:
-    """A lock that another version, or a stranger, left; a run behind it."""
+    """Return a run with a lock file as left by another version, or with arbitrary content."""
     run, records = rng.choice(made_runs())
     run = run | {"state": "running"}
     files = {"RUN/run.json": json.dumps(run).encode(), "RUN/records.jsonl": record_line(records[0], True)}

@@ -1,7 +1,7 @@
-"""Findings: inputs that once ended badly, kept as files in `found/`, each of which is a test.
+"""Findings: inputs that once failed, stored in `found/` and executed as tests.
 
-A file is packed JSON: the format, the reader, what was changed, and the input's files by name. Bytes are
-written as the characters of Latin-1, so that a text can be read.
+A file is packed JSON: the format, the reader, the mutation, and the input's files by name. Bytes are encoded
+as Latin-1, so that text stays readable.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FOUND = Path(__file__).with_name("found")
 
 
 def execute(form: Format, one: Input, folder: Path | None = None) -> str | None:
-    """What is wrong with the end of one input, in a folder of its own; None if it ended well."""
+    """Execute one input in a temporary folder; return a description of the failure, or None."""
     with TemporaryDirectory(prefix="kiviat-fuzz-", dir=folder) as place:
         for name, content in one.files.items():
             path = Path(place) / name
@@ -32,7 +32,7 @@ def execute(form: Format, one: Input, folder: Path | None = None) -> str | None:
 
 
 def smaller(form: Format, one: Input, seconds: float = 20.0) -> Input:
-    """Return the input with fewer lines that still ends badly, as far as is found within the time."""
+    """Return a smaller input, with fewer lines, that still fails; the search stops at the time limit."""
     files, ends = dict(one.files), time.monotonic() + seconds
     for name, content in one.files.items():
         part = len(content.splitlines()) // 2
@@ -49,7 +49,7 @@ def smaller(form: Format, one: Input, seconds: float = 20.0) -> Input:
 
 
 def keep(form: Format, one: Input, folder: Path = FOUND) -> Path:
-    """Write an input to a file of `folder`, named after its content."""
+    """Write an input to a file of `folder`, named after a hash of its content."""
     files = {name: content.decode("latin-1") for name, content in one.files.items()}
     text = json.dumps({"format": form.name, "reader": one.reader, "told": one.told, "files": files}, indent=1)
     folder.mkdir(parents=True, exist_ok=True)
@@ -59,12 +59,12 @@ def keep(form: Format, one: Input, folder: Path = FOUND) -> Path:
 
 
 def kept() -> Iterator[Path]:
-    """The files of all findings."""
+    """Return the files of all findings."""
     return iter(sorted(FOUND.glob("*.json.gz")))
 
 
 def again(path: Path) -> str | None:
-    """What is wrong with the end of a kept input."""
+    """Execute a stored input; return a description of the failure, or None."""
     data = json.loads(gzip.decompress(path.read_bytes()))
     files = {name: content.encode("latin-1") for name, content in data["files"].items()}
     return execute(FORMATS[data["format"]], Input(data["reader"], files, data["told"]))

@@ -1,8 +1,8 @@
-"""Runs one reader on one input, and says what is wrong with its end.
+"""Runs one reader on one input and checks how it ends.
 
-A reader ends with success or with one line of refusal (InputError, exit code 2). Everything else is a
-finding: a traceback, "unexpected", more than `LIMIT_S` seconds or `MOST_BYTES` bytes, a process started, a
-file written, moved or removed outside of the reader's folder, an escape sequence on the terminal.
+A reader must succeed, or refuse the input in one line (InputError, exit code 2). Everything else is a
+finding: a traceback, the word "unexpected", more than `LIMIT_S` seconds or `MOST_BYTES` bytes, a started
+process, a file written, moved or removed outside of the reader's folder, an escape sequence on the terminal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kiviat.record import InputError
 Reader = Callable[[Path], None]
 
 LIMIT_S = 10.0
-MOST_BYTES = 600 << 20  # beyond what the process occupied before
+MOST_BYTES = 600 << 20  # in addition to the memory that the process used before
 _MOST_ADDRESSES = 8 << 30
 _ESCAPES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -54,11 +54,11 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
 class Hang(BaseException):
-    """Raised within a reader that takes too long."""
+    """A reader exceeded its time limit."""
 
 
 class Watch:
-    """Notes what a reader does to the system. Python cannot remove an audit hook, so there is one for all."""
+    """Records forbidden actions of a reader. Python cannot remove an audit hook, so all readers share one."""
 
     def __init__(self) -> None:
         self.folder: Path | None = None
@@ -67,7 +67,7 @@ class Watch:
 
     @contextmanager
     def over(self, folder: Path) -> Iterator[list[str]]:
-        """Yield the list of forbidden actions, which grows while the context is open."""
+        """Yield a list to which forbidden actions are appended while the context is open."""
         if not self._hooked:
             sys.addaudithook(self._heard)
             self._hooked = True
@@ -93,7 +93,7 @@ class Watch:
 
     def _is_own(self, path: Any) -> bool:
         if not isinstance(path, str | bytes | os.PathLike):
-            return True  # a descriptor, which was opened before
+            return True  # a descriptor; opening it was already checked
         name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 (Path.resolve would open what it resolves)
         temporary = f"{tempfile.gettempdir()}/"
         within = name.startswith((f"{self.folder}/", temporary, "/dev/fd/", "/proc/self/"))
@@ -105,7 +105,7 @@ _watch = Watch()
 
 
 def command(*words: str) -> Reader:
-    """A reader that runs `kiviat` with these words in its folder."""
+    """Return a reader that runs `kiviat` with these arguments in its folder."""
 
     def read(folder: Path) -> None:
         with chdir(folder):
@@ -115,7 +115,7 @@ def command(*words: str) -> Reader:
 
 
 def function(read: Callable[[Path], object]) -> Reader:
-    """A reader that calls a function, whose refusal is an InputError of one line."""
+    """Return a reader that calls a function, which must refuse bad input by an InputError of one line."""
 
     def reader(folder: Path) -> None:
         try:
@@ -129,13 +129,13 @@ def function(read: Callable[[Path], object]) -> Reader:
 
 
 def run(*words: str) -> int:
-    """Run a command in this process and return its exit code, once it is clear that it ended well."""
-    # A terminal takes UTF-8; what it does not take would end the command within its output.
+    """Run a command in this process, check its output, and return its exit code."""
+    # Like a terminal, the output accepts UTF-8 only; other characters would raise an exception.
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     with redirect_stdout(out), redirect_stderr(err):
         try:
             status = main(words)
-        except SystemExit as end:  # of argparse
+        except SystemExit as end:  # raised by argparse
             status = end.code if isinstance(end.code, int) else 1
         out.flush()
         err.flush()
@@ -147,7 +147,7 @@ def run(*words: str) -> int:
     lines = said.splitlines()
     assert "Warning" not in said, about
     assert not status or all(line.startswith("kiviat: ") for line in lines), about
-    assert lines or printed or status != 2, about  # `compare` that cannot tell says so in its table
+    assert lines or printed or status != 2, about  # `compare` without a verdict prints its table only
     for text in (printed, said):
         found = _ESCAPES.search(text)
         assert not found, f"{about}: prints {found and found[0]!a}: {printed[:300]!a}"
@@ -155,7 +155,7 @@ def run(*words: str) -> int:
 
 
 def wrong(read: Reader, folder: Path) -> str | None:
-    """What is wrong with the end of a reader on the files in `folder`; None if it ended well."""
+    """Run a reader on the files in `folder`; return a description of the failure, or None."""
     before, why = _occupied(), None
     _forget_peak()
     with _watch.over(folder) as seen, _limited():
@@ -171,7 +171,7 @@ def wrong(read: Reader, folder: Path) -> str | None:
 
 @contextmanager
 def _limited() -> Iterator[None]:
-    """A time limit, and one of addresses, that a bomb ends in MemoryError instead of swapping."""
+    """Limit time and address space, so that a decompression bomb raises MemoryError instead of swapping."""
 
     def ring(*_: object) -> None:
         raise Hang(f"it took more than {LIMIT_S:g} s")

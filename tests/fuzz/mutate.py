@@ -1,4 +1,4 @@
-"""Changes files as accidents or attackers may: their JSON tree, their lines, their bytes."""
+"""Mutations of files, as accidents or attackers could make them: of JSON trees, lines and bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 Place = tuple[Any, str | int]
 
-# What stands where something else is expected. A lone surrogate is no text; 10^400 fits no column.
+# Values put in place of others. A lone surrogate cannot be encoded; 10^400 does not fit into any column.
 STRANGE: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 2.5, -0.0, 2**31, 2**63 - 1, 2**63, -(2**63), 10**30, 10**400),
     *(1e308, -1e308, 5e-324, float("nan"), float("inf"), float("-inf")),
@@ -34,14 +34,14 @@ STRANGE: tuple[Any, ...] = (
 
 
 class Deep:
-    """Lists in lists, more of them than any parser goes down."""
+    """A list nested more deeply than any parser supports."""
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
 
 
 def places(tree: Any) -> list[Place]:
-    """Every key and index of a tree, with what holds it."""
+    """Return every key and index of a tree, with its container."""
     found: list[Place] = []
     todo = [tree]
     while todo:
@@ -60,14 +60,14 @@ def places(tree: Any) -> list[Place]:
 
 
 def change(rng: Random, tree: Any, times: int = 1) -> tuple[Any, str]:
-    """A copy of the tree with something changed, and what."""
+    """Return a changed copy of the tree, and a description of the change."""
     mutant = copy.deepcopy(tree)
     told = []
     for _ in range(times):
         found = places(mutant)
         if not found:
             return rng.choice(STRANGE), "all"
-        # All places alike would change the longest list only.
+        # Choosing uniformly among all places would nearly always change the longest list.
         kinds = sorted({str(key) if isinstance(key, str) else "[]" for _, key in found})
         kind = rng.choice(kinds)
         holder, key = rng.choice(
@@ -105,7 +105,7 @@ def _change(rng: Random, holder: Any, key: Any) -> str:
     return f"{how} {key!r}"
 
 
-# Values of the same kind as what they replace: a schema lets most of them pass, and arithmetic begins.
+# Replacement values of the same type: a schema accepts most of them, so they reach the computations.
 _NUMBERS = (0.0, -0.0, 1.0, -1.0, 5e-324, 1e-300, 1e300, 1.7e308, -1e308, 1e-9, 1e9, 0.1 + 0.2)
 _WHOLE = (0, 1, 2, 3, 7, 64, 1000, 2**31 - 1, 2**31, 2**53 + 1, 2**62, 2**63 - 1, -1)
 TEXTS = (
@@ -140,7 +140,9 @@ TEXTS = (
 
 
 def change_alike(rng: Random, trees: list[Any], times: int = 1) -> tuple[list[Any], str]:
-    """Copies of the trees with other values of the same kind: in one place, or in that place of all trees."""
+    """Return copies of the trees with one value replaced by another of the same type, in one tree or at the
+    same place of all trees.
+    """
     mutants = copy.deepcopy(trees)
     told = []
     for _ in range(times):
@@ -187,7 +189,7 @@ def _alike(rng: Random, value: Any, others: list[Any]) -> Any:
 
 
 def _leaves(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths of all values, of containers too."""
+    """Return the paths of all values, including containers."""
     if path:
         yield path
     for key in list(tree) if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ():
@@ -205,7 +207,9 @@ def _at(tree: Any, path: tuple[Any, ...]) -> Any:
 
 
 def to_json(tree: Any) -> str:
-    """As JSON, with what JSON has no words for: NaN, and nesting deeper than Python's own encoder goes."""
+    """Return JSON, also for values that JSON lacks (NaN) and for nesting deeper than Python's encoder
+    supports.
+    """
     deep: list[Deep] = []
 
     def known(value: Any) -> str:
@@ -219,7 +223,7 @@ def to_json(tree: Any) -> str:
 
 
 def change_bytes(rng: Random, data: bytes) -> tuple[bytes, str]:
-    """Cut, flipped, doubled, or in another encoding."""
+    """Return the data truncated, with flipped bits, duplicated, or in another encoding."""
     at = rng.randrange(len(data)) if data else 0
     how = rng.choice(("cut", "flip", "remove", "double", "nul", "latin", "utf-16", "bom", "not utf-8", "cr"))
     changed = (
@@ -265,7 +269,7 @@ WORDS = (
 
 
 def change_lines(rng: Random, text: str) -> tuple[str, str]:
-    """Lines dropped, doubled, swapped, cut; words replaced."""
+    """Drop, duplicate, swap or truncate lines, or replace words."""
     lines = text.split("\n")
     at = rng.randrange(len(lines))
     how = rng.choice(
@@ -315,7 +319,7 @@ def change_lines(rng: Random, text: str) -> tuple[str, str]:
 
 
 def to_toml(tree: dict[str, Any]) -> str:
-    """As TOML, one line for each key of the top."""
+    """Return TOML with one line for each top-level key."""
     return "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in tree.items())
 
 

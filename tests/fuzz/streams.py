@@ -1,4 +1,4 @@
-"""Damaged files: bits flipped, ends cut off, numbers replaced by extreme ones."""
+"""Mutations of binary files: flipped bits, truncation, extreme numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 EXTREMES = (0, 1, 2, 7, 127, 128, 1 << 16, 1 << 20, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 33, 1 << 40)
 HUGE = (*EXTREMES, (1 << 62) + 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
-_BOMB = 1 << 22  # bytes that are packed into some thousand
+_BOMB = 1 << 22  # bytes that compress to some thousand
 ODD: tuple[object, ...] = (
     None,
     True,
@@ -49,7 +49,9 @@ def stream_of(numbers: list[int]) -> bytes:
 
 
 def mutated_stream(source: random.Random, stream: bytes) -> bytes:
-    """Of LEB128 numbers: often with some replaced, so that the rest is read as what it was."""
+    """Mutate a stream of LEB128 numbers; often only the values of some numbers, so that the rest keeps its
+    meaning.
+    """
     kind = source.random()
     if kind < 0.7:
         numbers = numbers_of(stream)
@@ -76,7 +78,7 @@ def mutated_bytes(source: random.Random, content: bytes) -> bytes:
 
 
 def mutated_words(source: random.Random, words: Any) -> Any:
-    """Of what JSON holds: something in it replaced, left out or nested."""
+    """Mutate the JSON part of a file: replace, remove or nest something."""
     places: list[tuple[Any, Any]] = []
 
     def walk(one: Any) -> None:
@@ -99,7 +101,7 @@ def mutated_words(source: random.Random, words: Any) -> Any:
 
 
 def mutated(source: random.Random, content: bytes) -> bytes:
-    """Of a trace or a merged profile: often with checksums and lengths that are right again."""
+    """Mutate a trace or a merged profile, often with valid checksums and lengths."""
     if source.random() < 0.2:
         return mutated_bytes(source, content)
     is_trace = content.startswith(b'{"format":"kiviat.trace')

@@ -1,8 +1,8 @@
-"""Everything that others write, changed as accidents and adversaries change it, goes through what reads it:
-each ends with success, or with one line and exit code 2. A hundred and more of these ended in a KeyError, a
-TypeError, a UnicodeError or a RecursionError.
+"""Fuzz tests of everything that Kiviat reads: each mutated input is accepted, or refused in one line with
+exit code 2.
 
-`python -m tests.fuzz --seconds N` goes on from here with other seeds.
+More than a hundred of these inputs once raised KeyError, TypeError, UnicodeError or RecursionError. `python
+-m tests.fuzz --seconds N` executes more inputs with other seeds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.fuzz.campaign import campaign
 from tests.fuzz.found import again, kept
 from tests.fuzz.harness import function, run, wrong
 
-# Inputs for each format; those of one worker.
+# Number of inputs per format, divided among the workers.
 EXECUTIONS = {
     "run.json": 25,
     "command line": 60,
@@ -55,7 +55,9 @@ def test_a_kept_finding_ends_well(finding: Path) -> None:
 
 
 def test_the_harness_notices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What no reader may do: hang, fill memory, start a program, write elsewhere, refuse in two lines."""
+    """The harness detects forbidden behaviour of a reader: hanging, filling memory, starting a program,
+    writing elsewhere, refusing in two lines.
+    """
 
     def memory() -> None:
         bytearray(700 << 20)
@@ -84,7 +86,10 @@ def _calling(call: Callable[[], object]) -> Callable[[Path], None]:
 
 
 def test_long_logs_take_no_longer_than_their_length(tmp_path: Path) -> None:
-    """hpccoutf.txt with 100,000 blanks in a line took minutes."""
+    """The time to read a log is proportional to its length.
+
+    An hpccoutf.txt with a line of 100,000 blanks took minutes.
+    """
     titles = (
         "Begin of Summary section.\nCommWorldProcs=",
         "HPLinpack\n",
@@ -101,7 +106,7 @@ def test_long_logs_take_no_longer_than_their_length(tmp_path: Path) -> None:
 
 
 def test_what_never_ends_is_refused(tmp_path: Path) -> None:
-    """A pipe to which nothing writes kept `kiviat show` waiting, and a job's template too."""
+    """A named pipe without writer, given as a run or as a job template, is refused and never read."""
     os.mkfifo(tmp_path / "pipe")
     for words in (
         ("show", "./pipe"),

@@ -1,4 +1,4 @@
-"""Records of runs and output of others, changed: see test_formats.py."""
+"""Fuzz tests of records and of other programs' output; see test_formats.py."""
 
 from __future__ import annotations
 

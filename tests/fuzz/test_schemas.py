@@ -1,7 +1,7 @@
-"""Kiviat's schema validation compared with a complete implementation.
+"""Kiviat's schema validation, compared with a complete implementation.
 
-Whatever the complete one refuses, Kiviat's refuses, too, and valid files pass both. Kiviat's refuses more:
-texts that cannot be printed, numbers that fit into no column, 1.0 for 1, excessive nesting.
+Everything that the complete implementation refuses, Kiviat refuses, too, and both accept valid files. Kiviat
+also refuses unprintable text, numbers too large for a column, 1.0 as an integer, and excessive nesting.
 """
 
 from __future__ import annotations

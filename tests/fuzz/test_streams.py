@@ -1,4 +1,4 @@
-"""Profiles and traces, changed, with lengths and checksums that are right again: see test_formats.py."""
+"""Fuzz tests of profiles and traces with valid lengths and checksums; see test_formats.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A stub of kiviat-bench built with each MPI, plans for it, and a check that nothing is left behind."""
+"""Fixtures: a stub of kiviat-bench built with each MPI, plans for it, and a check that nothing is left
+behind.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ SHARED_MEMORY = Path("/dev/shm")
 
 @pytest.fixture(scope="session")
 def stubs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Toolchain], Path]:
-    """Builds the stub once for each MPI."""
+    """Build the stub once for each MPI."""
     folder = tmp_path_factory.mktemp("stubs")
 
     def stub(toolchain: Toolchain) -> Path:
@@ -57,7 +59,7 @@ def case(name: str, act: str = "", *, ranks: int = 2, benchmark: str | None = No
 
 
 def plan(*cases: Case, launches: int = 1) -> Plan:
-    """A plan that runs its cases in the order of their names."""
+    """Return a plan that executes its cases in the order of their names."""
     return _InOrder(name="stub", launches=launches, seed=1, cases=cases, definition={})
 
 
@@ -68,7 +70,7 @@ class _InOrder(Plan):
 
 @dataclass
 class Run:
-    """Executes plans in a folder and keeps all that comes of it."""
+    """Executes plans in a folder and keeps the results."""
 
     toolchain: Toolchain
     binary: Path
@@ -112,14 +114,14 @@ def run(toolchain: Toolchain, stub: Path, tmp_path: Path) -> Run:
 
 @pytest.fixture(autouse=True)
 def nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever a test does to a launch, no process and no file of it may remain."""
+    """Check that no process and no file of any launch remains after the test."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     before = _segments()
     yield
     assert [pid for pid in our_processes() if _is_of_this_test(pid)] == []
     deadline = time.monotonic() + 3
     while (new := _segments() - before) and time.monotonic() < deadline:
-        time.sleep(0.1)  # another MPI program of this machine that is just starting
+        time.sleep(0.1)  # another MPI program of this machine may just be starting
     assert new == set()
     assert not list((tmp_path / "state").rglob("*.json")), "a journal of a launch was left"
 
@@ -130,7 +132,7 @@ def _is_of_this_test(pid: int) -> bool:
 
 
 def _segments() -> set[Path]:
-    """Shared memory of dead MPI programs; that of living ones belongs to somebody else."""
+    """Return shared-memory segments whose MPI process is dead; those of running programs belong to others."""
     patterns = ("vader_segment.*", "mpich_shm_*", "mpich_shar_tmp*", "ucx_shm_posix_*", "sm_segment.*")
     found = {path for pattern in patterns for path in SHARED_MEMORY.glob(pattern)}
     used = {name for pid in our_processes() for name in mapped(pid)} if found else set()

@@ -19,7 +19,7 @@ from kiviat.launch.process import processes
 from kiviat.record import InputError
 from kiviat.record.cache import cache_folder
 
-# Without MPI, which the build itself does not look at.
+# Needs no MPI, because the build step does not check for one.
 CMAKE = """\
 cmake_minimum_required(VERSION 3.20)
 project(tiny LANGUAGES CXX)
@@ -54,7 +54,7 @@ def test_built_once_for_what_it_depends_on(openmpi: Toolchain, source: Path, tmp
     assert sorted(name.rpartition(".")[2] == "lock" for name in names) == [False, False, True, True], names
 
 
-# Its second step waits for a file; how often the first one was done is counted.
+# The second build step waits for a file; the test counts how often the first step runs.
 STEPS = """\
 cmake_minimum_required(VERSION 3.20)
 project(steps LANGUAGES CXX)
@@ -91,7 +91,10 @@ def wait_until(condition: Callable[[], object], limit_s: float = 60) -> None:
 def test_an_interrupted_build_goes_on(
     openmpi: Toolchain, source: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """It lost everything, left its folder for ever, and its compilers went on."""
+    """An interrupted build is continued by the next one.
+
+    It once lost all its work and left its folder and running compilers behind.
+    """
     (source / "CMakeLists.txt").write_text(STEPS.format(here=tmp_path))
     cache = tmp_path / "cache"
     command = [sys.executable, "-c", BUILD, "openmpi", str(source), str(cache)]
@@ -115,7 +118,7 @@ def test_an_interrupted_build_goes_on(
 
 
 def test_what_cannot_go_on_begins_again(openmpi: Toolchain, source: Path, tmp_path: Path) -> None:
-    """The folder that was left is damaged."""
+    """A build whose folder is damaged starts again from nothing."""
     home = tmp_path / "cache/build" / build(openmpi, source=source, cache=tmp_path / "other").parent.name
     work = home.with_name(f"{home.name}.work")
     work.mkdir(parents=True)
@@ -126,7 +129,9 @@ def test_what_cannot_go_on_begins_again(openmpi: Toolchain, source: Path, tmp_pa
 
 
 def test_one_mpi_by_two_names_is_one(openmpi: Toolchain, source: Path, tmp_path: Path) -> None:
-    """Open MPI was built for mpicxx, and again for mpicxx.openmpi."""
+    """An MPI that is found under two names is built for only once, such as Open MPI as mpicxx and as
+    mpicxx.openmpi.
+    """
     from kiviat.launch.mpi.build import _key
 
     alias = tmp_path / openmpi.mpicxx.name.replace("mpicxx", "mpic++")
@@ -140,7 +145,10 @@ def test_one_mpi_by_two_names_is_one(openmpi: Toolchain, source: Path, tmp_path:
 def test_where_kiviat_is_has_no_part_in_what_is_built(
     toolchain: Toolchain, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When the working directory went while kiviat started, its MPI seemed another one, and was built for."""
+    """The key of a build does not depend on the working directory.
+
+    If the working directory was removed while Kiviat started, its MPI was taken for a new one.
+    """
     from kiviat.launch.mpi.build import _key
 
     key = _key(toolchain, source)
@@ -152,7 +160,7 @@ def test_where_kiviat_is_has_no_part_in_what_is_built(
 
 
 def test_what_was_left_is_removed(tmp_path: Path) -> None:
-    """Folders of interrupted builds of earlier versions stayed for ever. What somebody uses stays."""
+    """Folders that interrupted builds of earlier versions left are removed, unless a process uses them."""
     now = time.time()
 
     def folder(name: str, age_s: float = 0.0) -> Path:
@@ -208,7 +216,9 @@ def test_the_key_knows_the_mpi_and_the_flags(
 
 
 def test_a_failure_is_one_line_with_the_log(openmpi: Toolchain, source: Path, tmp_path: Path) -> None:
-    """The log stays until that build succeeds: after a full disk it stayed for ever."""
+    """A failed build is reported in one line with the path of its log, which is kept until that build
+    succeeds.
+    """
     missing = tmp_path / "nonsense.hpp"
     (source / "main.cpp").write_text(f'#include "{missing}"\nint main() {{ return 0; }}\n')
     with pytest.raises(InputError) as raised:

@@ -1,4 +1,4 @@
-"""The next command removes ranks and files that a killed kiviat left behind."""
+"""The next command removes ranks and files that a killed Kiviat process left behind."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_next_command_cleans_up(toolchain: Toolchain, stub: Path, tmp_path: 
 def test_mpiexec_ends_by_itself_when_kiviat_is_killed(
     toolchain: Toolchain, stub: Path, tmp_path: Path
 ) -> None:
-    """Somebody who kills kiviat may never start it again."""
+    """The launcher ends by itself if its Kiviat process is killed, because no further command may follow."""
     kiviat = start(toolchain, stub, tmp_path / "run", "yes")
     kiviat.kill()
     kiviat.wait()
@@ -107,7 +107,7 @@ def test_files_are_ours_only_if_they_are_new_and_unused(openmpi: Toolchain, tmp_
 
 
 def test_files_of_others_stay(openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Root could remove them."""
+    """Files of other users are not removed, even by root."""
     path = SHARED_MEMORY / f"vader_segment.kiviat-test.{os.getpid()}.9"
     journal = LeftoverJournal.open(Marker.new(), openmpi.vendor)
     path.touch()
@@ -122,7 +122,7 @@ def test_files_of_others_stay(openmpi: Toolchain, monkeypatch: pytest.MonkeyPatc
 def test_session_folders_of_open_mpi(
     openmpi: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They carry the number of their mpiexec."""
+    """Session folders of Open MPI are removed; their names contain the process number of their mpiexec."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     parent = tmp_path / "tmp" / "ompi.here.0"
     parent.mkdir(parents=True)
@@ -158,7 +158,10 @@ LeftoverJournal.open(Marker.new(), vendors()["openmpi"])
 
 
 def test_a_journal_is_whole_or_not_there(tmp_path: Path) -> None:
-    """A kiviat that died while it wrote left half of one, and what it named was never removed."""
+    """Journals are written atomically.
+
+    A process killed while writing once left half a journal, and its files were never removed.
+    """
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
     died = subprocess.run([sys.executable, "-c", CUT], env=environment)
     assert died.returncode == -signal.SIGXFSZ
@@ -166,7 +169,7 @@ def test_a_journal_is_whole_or_not_there(tmp_path: Path) -> None:
 
 
 def test_a_journal_of_another_user_is_not_heeded(openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where others may write to the state folder, theirs could name what is to be removed."""
+    """Journals of other users are ignored: they could name arbitrary files to remove."""
     journal = LeftoverJournal.open(Marker.new(), openmpi.vendor)
     assert journal.file
     try:
@@ -197,7 +200,9 @@ def test_a_marker_is_orphaned_only_here_and_only_when_its_kiviat_is_gone() -> No
 def test_every_process_of_a_launch_is_ended(
     tmp_path: Path, kernel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that left the session, one that left it and ignores SIGTERM, one whose parent is gone."""
+    """Every process of a launch is ended: one in another session, one in another session that ignores
+    SIGTERM, and one whose parent has ended.
+    """
     if kernel != "new":
         missing = OSError(errno.ENOSYS, "Function not implemented")
         monkeypatch.setattr("kiviat.launch.process.processes.os.pidfd_open", Mock(side_effect=missing))
@@ -216,7 +221,7 @@ def test_every_process_of_a_launch_is_ended(
 
 @pytest.mark.parametrize("kernel", ["new", "before 5.3"])
 def test_the_end_of_a_launch_is_noticed(tmp_path: Path, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kiviat slept through it until it looked again: a tenth of a second of every launch on average."""
+    """The end of a launch is noticed at once, not at the next poll, 0.1 s later on average."""
     if kernel != "new":
         missing = OSError(errno.ENOSYS, "Function not implemented")
         monkeypatch.setattr("kiviat.launch.process.processes.os.pidfd_open", Mock(side_effect=missing))
@@ -229,7 +234,7 @@ def test_the_end_of_a_launch_is_noticed(tmp_path: Path, kernel: str, monkeypatch
 
 
 def test_the_launcher_is_asked_first(tmp_path: Path) -> None:
-    """Only it can end the ranks on other nodes."""
+    """The launcher is signalled before the ranks, because only it can end the ranks on other nodes."""
     script = f"trap 'touch {tmp_path}/asked; exit 0' TERM; touch {tmp_path}/ready; sleep 60 & wait"
     execution = Execution(["sh", "-c", script], {}, tmp_path, Marker.new())
     wait_until((tmp_path / "ready").exists)

@@ -1,4 +1,4 @@
-"""Signals raised as exceptions, and signals noted for polling within these contexts."""
+"""Handling of signals: raised as exceptions, or noted for polling within a context."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_first_is_raised_and_others_are_not() -> None:
         try:
             signal.raise_signal(signal.SIGTERM)
         finally:
-            signal.raise_signal(signal.SIGINT)  # what the first one ends is ended whole
+            signal.raise_signal(signal.SIGINT)  # cleanup after the first signal is not interrupted
     assert raised.value.signal == signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) is before
 
@@ -34,7 +34,7 @@ def test_within_what_looks_nothing_is_raised() -> None:
         with Interrupts() as inner:
             signal.raise_signal(signal.SIGHUP)
         assert inner.signal == outer.signal == signal.SIGHUP
-        signal.raise_signal(signal.SIGINT)  # the first one is being seen to
+        signal.raise_signal(signal.SIGINT)  # the first signal is still being handled
 
 
 def test_nothing_is_raised_at_rest() -> None:
@@ -45,7 +45,10 @@ def test_nothing_is_raised_at_rest() -> None:
 
 
 def test_what_a_finaliser_swallows_is_raised_after_it() -> None:
-    """Python prints it and goes on: a signal would have been lost, and looked like a crash."""
+    """A signal that arrives in a finaliser is raised after it.
+
+    Python prints and drops exceptions of finalisers, so the signal would be lost.
+    """
 
     class Finalised:
         def __del__(self) -> None:
@@ -60,7 +63,10 @@ def test_what_a_finaliser_swallows_is_raised_after_it() -> None:
 def test_imports_and_temporary_folders_are_not_cut_in_two(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An import of DuckDB aborted; a temporary folder stayed where its removal was cut off."""
+    """Imports and the creation and removal of temporary folders are not interrupted.
+
+    An interrupted import of DuckDB aborted the process, and temporary folders remained.
+    """
     source = "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\ndone = True\n"
     (tmp_path / "cut_in_two.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)

@@ -1,4 +1,4 @@
-"""Finding LAMMPS, its cases and command lines, and the records made from its logs."""
+"""Finding LAMMPS, its cases and command lines, and records made from its logs."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ MPICH, OPENMPI = "MPICH Version:\t4.0.2", "Open MPI v4.1.4, package: Debian Open
 ALL = "EXTRA-DUMP KSPACE MOLECULE\nRIGID"
 
 
-# What is on PATH elsewhere is no matter.
+# Ignores the rest of PATH.
 NOTHING = {"PATH": "/nowhere"}
 
 
 def fake(path: Path, library: str = MPICH, packages: str = ALL) -> Path:
-    """A program that says of itself what LAMMPS says."""
+    """Return a program that prints the same help as LAMMPS."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\nprintf '%s\\n' '{HELP.format(library=library, packages=packages)}'\n")
     path.chmod(0o755)
@@ -132,7 +132,7 @@ def test_refusals(tmp_path: Path, openmpi: Toolchain, mpich: Toolchain) -> None:
 
 
 def test_problems_are_repeated_as_near_to_a_cube_as_ranks_allow() -> None:
-    # 16 is the example of LAMMPS' own README: 2 x 2 x 4.
+    # 16 is the example in LAMMPS' README: 2 x 2 x 4.
     assert [grid(ranks) for ranks in (1, 2, 4, 7, 8, 16)] == [
         *((1, 1, 1), (1, 1, 2), (1, 2, 2), (1, 1, 7), (2, 2, 2), (2, 2, 4))
     ]
@@ -200,7 +200,10 @@ def test_sizes_that_are_none() -> None:
 
 
 def test_the_watchdog_has_patience_with_large_problems() -> None:
-    """The story: 4,000,000 atoms would have been ended as hanging after as long as 32,000 may take."""
+    """The watchdog's time limit grows with the problem.
+
+    4,000,000 atoms once got the same limit as 32,000 and were ended as hanging.
+    """
     usual, large = (cases(LJ, ranks=2, cells=cells)[0] for cells in (20, 100))
     assert large.nominal_s > 100 * usual.nominal_s
     assert timeout_s(large) > 3600
@@ -209,7 +212,7 @@ def test_the_watchdog_has_patience_with_large_problems() -> None:
     assert by_ranks[1] > 3 * by_ranks[4]
 
 
-# A program that leaves a log as LAMMPS does, and says the log's last line.
+# A program that writes a log as LAMMPS does, and prints its last line.
 LOGS = """#!/bin/sh
 while [ "$1" != -log ]; do shift; done
 cp {log} "$2"
@@ -221,7 +224,7 @@ exit {status}
 def outcome(
     tmp_path: Path, log: str, which: Sequence[Case], status: int = 0
 ) -> tuple[list[Record], list[str]]:
-    """The records of cases whose LAMMPS leaves `log`, and the reasons of launches."""
+    """Return the records of cases for which LAMMPS writes `log`, and the failure reasons of launches."""
     (tmp_path / "the.log").write_text(log)
     path = write(tmp_path / "lmp", LOGS.format(log=tmp_path / "the.log", status=status))
     launches: dict[int, Any] = {}

@@ -96,7 +96,7 @@ def test_version_predicates(version: str, predicate: str, holds: bool) -> None:
 
 
 def test_the_files_of_the_vendors_can_be_read() -> None:
-    """Every predicate is one that `fits` knows, and every need says why."""
+    """All vendor files are valid: `fits` knows every predicate, and every requirement has a reason."""
     assert set(vendors()) == {"mpich", "openmpi", "smpi"}
     for vendor in vendors().values():
         for need in vendor.needs:

@@ -1,4 +1,4 @@
-"""The real kiviat-bench under real MPIs."""
+"""Launches of the real kiviat-bench under real MPIs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from .test_runner import as_json
 
 def case(benchmark: str, size: int, budget_s: float = 0.1) -> Case:
     name = f"{benchmark}/ranks=2/bytes={size}"
-    # Until its budget is spent. No target would do: a steady machine's median has an interval of no width.
+    # Samples until the time budget is spent: on a quiet machine a target would be reached at once, because
+    # equal samples have an interval of width 0.
     controls = {"budget_s": budget_s, "min_samples": 10**6, "max_samples": 10**6}
     return Case(name, benchmark, 2, size, {}, controls, 2)
 
@@ -56,7 +57,9 @@ def test_records_transport_and_context(real: Run) -> None:
 def test_ranks_that_ended_before_a_look_are_looked_at_again(
     mpich: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """MPICH's transport between ranks of a node is read from files that running ranks have mapped."""
+    """The transport is read from running ranks only: MPICH's transport within a node is determined from files
+    mapped by the ranks, so ranks that ended before are launched again.
+    """
     mapped, looks = transport_probe._mapped, list[set[str]]()
 
     def too_late_at_first(*asked: Any) -> set[str]:

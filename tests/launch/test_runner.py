@@ -51,7 +51,10 @@ def test_cases_become_records_and_launches_that_fit_the_schemas(run: Run) -> Non
 
 
 def test_a_run_that_vanishes_before_a_launch_is_not_made_anew(run: Run) -> None:
-    """The folder of the launch brought that of the run back, with nothing else in it."""
+    """A run whose folder was removed before a launch is not created again.
+
+    Creating the launch's folder once created the run's folder, with nothing else in it.
+    """
 
     def vanish(progress: Progress) -> None:
         if progress.kind == "launch":
@@ -66,7 +69,7 @@ def test_a_run_that_vanishes_before_a_launch_is_not_made_anew(run: Run) -> None:
 def test_a_launch_is_published_before_its_first_record(
     run: Run, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    """run.json must hold the context before records.jsonl refers to it."""
+    """run.json contains a launch before records.jsonl contains its first record."""
     monkeypatch.setenv(variable, "1")
     seen = []
     run(
@@ -81,7 +84,8 @@ def test_a_launch_is_published_before_its_first_record(
 @pytest.mark.parametrize(
     ("act", "openmpi_says", "mpich_says"),
     [
-        # MPICH names the rank it noticed first: the one that died, or the other, which it then ended.
+        # MPICH names the rank whose end it noticed first, which is either the failed rank or one that it
+        # ended itself.
         ("kill", r"\(signal 9, Killed\)", r"Killed \(signal 9\)|Terminated \(signal 15\)"),
         ("abort", r"\(signal 6, Aborted\)", r"Aborted \(signal 6\)|Terminated \(signal 15\)"),
         ("mpi_abort", "exit code 3", "exit code 3"),
@@ -110,14 +114,14 @@ def test_the_watchdog_ends_a_case_that_hangs(run: Run, act: str) -> None:
 
 
 def test_the_watchdog_counts_from_the_start_of_the_case(run: Run) -> None:
-    """Twelve cases of 0.3 s each, under a limit of 3 s for one."""
+    """The watchdog measures each case separately: twelve cases of 0.3 s pass a limit of 3 s per case."""
     cases = [case(f"a/{number}", "slow") for number in range(12)]
     run(plan(*cases), timeout_s=3.0)
     assert {outcome for _, outcome in run.outcomes()} == {"ok"}
 
 
 def soon_after_the_start_of(name: str, act: Callable[[], None]) -> Callable[[Progress], None]:
-    """When kiviat waits for the case, however long the launch has taken to come so far."""
+    """Return a condition that is true soon after the case started, independently of the launch's duration."""
 
     def on_progress(progress: Progress) -> None:
         if (progress.kind, progress.case) == ("case", name):
@@ -128,7 +132,7 @@ def soon_after_the_start_of(name: str, act: Callable[[], None]) -> Callable[[Pro
 
 @pytest.mark.both_mpis
 def test_the_launcher_killed(run: Run) -> None:
-    """Nobody is left to end the ranks but we."""
+    """If the launcher is killed, Kiviat ends the ranks."""
     kill = soon_after_the_start_of("b/1", lambda: _kill_launcher(run))
     run(plan(case("a/1"), case("b/1", "hang"), case("c/1")), timeout_s=20, on_progress=kill)
     assert run.outcomes() == [("a/1", "ok"), ("b/1", "failed"), ("c/1", "ok")]
@@ -216,7 +220,9 @@ def test_a_run_goes_on_where_it_was(run: Run) -> None:
 
 
 def test_the_folder_of_a_launch_that_nobody_knows(run: Run) -> None:
-    """Kiviat was killed before the launch was published: its number is given again, and so is its folder."""
+    """The folder of a launch that run.json does not contain is reused, because Kiviat was killed before it
+    published the launch.
+    """
     folder = run.directory / "launches/0"
     folder.mkdir(parents=True)
     (folder / "events.jsonl").write_text('{"event":"start","case":"a/1"}\n{"event":"end"}\n')
@@ -247,7 +253,9 @@ def test_an_interrupt_keeps_what_is_finished(run: Run, number: signal.Signals) -
 
 @pytest.mark.both_mpis
 def test_the_launcher_of_another_mpi_is_found_out(stub: Path, toolchain: Toolchain, tmp_path: Path) -> None:
-    """It starts N worlds of one rank, each of which would write results."""
+    """The launcher of another MPI, which starts N worlds of one rank each, is detected before records are
+    written.
+    """
     other = find_toolchain("mpich" if toolchain.family == "openmpi" else "openmpi")
     run = Run(replace(toolchain, mpiexec=other.mpiexec), stub, tmp_path / "run")
     options = LauncherOptions(
@@ -271,7 +279,7 @@ def test_a_full_disk_is_one_line(run: Run) -> None:
 
 
 def test_a_disk_that_fills_up_under_kiviat_bench(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """kiviat-bench dies of it, and so would every launch after it."""
+    """If the disk fills up while kiviat-bench writes, no further launch is made."""
     full = os.statvfs_result((4096, 4096, 100, 0, 0, 9, 9, 9, 0, 255))
     room = iter([os.statvfs("/"), full])
     monkeypatch.setattr("kiviat.launch.run.runner.os.statvfs", lambda path: next(room))
@@ -313,7 +321,9 @@ def test_the_dry_run_shows_what_is_run(run: Run, monkeypatch: pytest.MonkeyPatch
 
 
 def test_cases_with_threads_are_started_otherwise(run: Run) -> None:
-    """The level of threads changes all times: what does not need it does not get it."""
+    """Cases with threads run in launches of their own with a higher thread level; others do not, because the
+    level affects all times.
+    """
     threaded = replace(case("b/1"), threads=True)
     shown = plan(case("a/1"), threaded, case("c/1"))
     lines = [line for line in dry_run(shown, run.toolchain, run.binary) if "launches/probe" not in line]

@@ -1,4 +1,4 @@
-"""Scotch's program: its input files, and independence of its presence."""
+"""Mapping by Scotch's program: its input files, and behaviour without it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def installed() -> None:
 
 @pytest.mark.parametrize("network", ["crossbar", "torus"])
 def test_its_mapping_is_one_of_little_cost(installed: None, network: str) -> None:
-    """Beside mappings by chance; on unequal distances the whole decomposition of the network is written."""
+    """Scotch's mapping has a low cost compared with random mappings; on unequal distances the whole
+    decomposition of the network is passed.
+    """
     source = random.Random(4)
     traffic = graphs.traffic(source, "square", 64)
     target = graphs.target(source, network, 64, 8)

@@ -79,7 +79,9 @@ def test_an_mpi_from_a_wheel_is_embedded_however_it_was_chosen(wheel: Path) -> N
 
 
 def test_the_launcher_beside_the_suffixed_wrapper(tmp_path: Path) -> None:
-    """Debian: mpicxx and mpiexec follow /etc/alternatives one by one, and may come to differ."""
+    """The launcher found with a suffixed wrapper such as mpicxx.openmpi is the one with the same suffix,
+    because Debian's /etc/alternatives sets mpicxx and mpiexec separately.
+    """
     links = tmp_path / "alternatives"
     links.mkdir()
     openmpi(tmp_path, ".openmpi")

@@ -1,4 +1,4 @@
-"""Transports read from captured output of MPIs, on one host and between two hosts connected by TCP."""
+"""Transport of each MPI, parsed from captured output, on one host and between two hosts connected by TCP."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def test_what_was_captured(name: str, near: str, far: str | None) -> None:
 
 
 def test_mpich_with_shared_memory_of_its_own() -> None:
-    """UCX has lanes to near ranks as well, but counting its calls showed that none is used."""
+    """MPICH is reported to use its own shared memory within a node. UCX lists lanes to near ranks, too, but a
+    count of its calls showed that none is used.
+    """
     assert parsed("mpich-5.0.2-one-host", OWN_SEGMENT)["near"] == "MPICH shared memory"
     assert parsed("mpich-5.0.2-two-hosts", OWN_SEGMENT)["far"] == "UCX tcp"
     assert parsed("mpich-5.0.2-two-hosts-libfabric", OWN_SEGMENT)["far"] == "libfabric sockets"
@@ -71,7 +73,9 @@ def test_what_was_not_seen_is_unknown(family: str) -> None:
 
 
 def test_infiniband_as_ucx_names_it() -> None:
-    """Not captured: written after UCX's format, as no such device was at hand."""
+    """InfiniBand as UCX reports it; the text follows UCX's documented format, because no such device was
+    available.
+    """
     line = "ucp_context_0 inter-node cfg#2 tag(rc_mlx5/mlx5_0:1)  rma(rc_mlx5/mlx5_0:1)"
     found = parse("mpich", Observed(line, 2, OWN_SEGMENT, True))
     assert (found["far"], found["fallback_to_tcp"]) == ("UCX rc_mlx5", False)

@@ -1,4 +1,4 @@
-"""With a single new vendor file, an unknown MPI is found, launched, probed and placed."""
+"""An unknown MPI needs only a new vendor file to be found, launched, probed and placed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kiviat.launch.substrates.launch_spec import LaunchSpec
 from .conftest import Run, plan
 from .test_real import case
 
-# MPICH 4 under another name, with an option of its own.
+# MPICH 4 under another name, with a launcher option of its own.
 FANCY = r"""
 derives = "mpich"
 title = "Fancy MPI"
@@ -51,7 +51,7 @@ def _clear() -> None:
 
 @pytest.fixture
 def fancy(mpich: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Toolchain]:
-    """Its file in a folder beside those of the others, its wrapper and its launcher on PATH."""
+    """Install a vendor file for the invented MPI, and put its wrapper and launcher on PATH."""
     files, programs = tmp_path / "vendors", tmp_path / "bin"
     shutil.copytree(vendors._FOLDER, files)
     (files / "fancy.toml").write_text(FANCY)
@@ -72,7 +72,9 @@ def fancy(mpich: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_found_launched_looked_at_and_placed(fancy: Toolchain, mpich: Toolchain, tmp_path: Path) -> None:
-    """MPICH's own kiviat-bench under its launcher: to compile another one would take minutes."""
+    """The invented MPI is found, launched, probed and placed. It runs MPICH's kiviat-bench, because compiling
+    another one would take minutes.
+    """
     assert (fancy.name, fancy.mpiexec.name) == ("Fancy MPI 7.1", "fancyrun")
     run = Run(fancy, build(mpich), tmp_path / "run")
     outcome = run(plan(case("pingpong", 8)), transport=None, options=LauncherOptions(place="cyclic"))
@@ -105,12 +107,14 @@ def test_on_emulated_nodes_as_what_it_derives_from(fancy: Toolchain) -> None:
 
 
 def test_what_its_file_does_not_say_is_not_taken_from_another_mpi(fancy: Toolchain) -> None:
-    """An MPI without a word on its transport was once read as if it were MPICH."""
+    """An MPI whose vendor file does not describe its transport has an unknown transport; the rules of another
+    MPI are not used.
+    """
     found = parse("", Observed("libfabric provider: sockets\n", 1, frozenset(), True))
     assert (found["near"], found["far"]) == (None, None) and "not known" in found["evidence"]
 
 
 def test_the_native_program_need_not_know_its_name(fancy: Toolchain) -> None:
-    """native/platform/vendor.hpp says "unknown MPI" of headers that are new to it."""
+    """kiviat-bench names an MPI that native/platform/vendor.hpp does not list "unknown MPI"."""
     launch = said(LaunchSpec((), {}, toolchain=fancy), {"mpi": "unknown MPI", "mpi_version": "unknown"})
     assert (launch["mpi"], launch["mpi_version"]) == ("Fancy MPI", "7.1")
