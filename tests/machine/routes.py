@@ -1,4 +1,6 @@
-"""Routes of messages in a network, computed like native/simgrid/platform.cpp, and their properties."""
+"""Routes of messages through a network, computed as native/simgrid/platform.cpp does, and their
+properties.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ class Routes:
         self.left = cache(self._left)
 
     def _left(self, target: int) -> list[int]:
-        """Arcs that every vertex has left to go to `target`."""
+        """Return for every vertex its distance to `target` in arcs."""
         found = [-1] * self.network.vertices
         found[target] = 0
         front = deque([target])
@@ -44,11 +46,11 @@ class Routes:
         return arcs
 
     def hops(self, source: int, target: int) -> int:
-        """How often the message is forwarded: what `topology.hop` is paid for."""
+        """Return how often a message is forwarded; each time costs the latency `topology.hop`."""
         return sum(self.network.hop_costs(arc) for arc in self.way(source, target))
 
     def shortest(self, source: int, target: int) -> int:
-        """How many ways of fewest arcs there are."""
+        """Return the number of shortest paths."""
         left = self.left(target)
 
         def count(at: int) -> int:
@@ -59,7 +61,7 @@ class Routes:
         return count(source)
 
     def load(self, pairs: Iterable[tuple[int, int]]) -> Counter[Arc]:
-        """How many of the messages cross each arc, for each of its cables."""
+        """Return the number of messages that cross each arc, divided by the number of its cables."""
         return Counter(arc for source, target in pairs for arc in self.way(source, target))
 
 
@@ -68,7 +70,7 @@ def all_pairs(nodes: int) -> list[tuple[int, int]]:
 
 
 def bisection(network: Network, half: Collection[int]) -> int:
-    """The cables' worth that can flow from those nodes to the others: the narrowest cut between (Dinic)."""
+    """Return the maximum flow from the given nodes to all others, in cables (Dinic's algorithm)."""
     source, sink = network.vertices, network.vertices + 1
     room = Counter[tuple[int, int]]()
     for arc in network.arcs:

@@ -1,4 +1,4 @@
-"""Descriptions of machines from fabricated kernel files, and of this machine."""
+"""Descriptions of machines, from fabricated kernel files and from this machine's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def write(root: Path, files: dict[str, str]) -> Path:
 
 
 def node(root: Path) -> Path:
-    """Two sockets of two cores of two threads; the last thread of all is offline."""
+    """Create the kernel files of two sockets with two cores with two threads; the last thread is offline."""
     files = {
         "proc/cpuinfo": CPUINFO.format(more="sse2"),
         "proc/meminfo": "MemTotal:       131072000 kB\nMemFree: 5 kB",

@@ -1,4 +1,6 @@
-"""Machine files: shipped ones load; missing, wrong or contradictory values are refused and named."""
+"""Machine files: the shipped ones load; missing, wrong or contradictory values are refused, and the message
+names them.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +122,7 @@ def test_the_document_explains_every_key() -> None:
         assert set(wanted) <= explained
 
 
-# What can be wrong with a file, each with what the message must name.
+# Invalid changes of a file, each with the text that the error message must contain.
 
 
 Change = Callable[[str], str]
@@ -135,7 +137,7 @@ def swap(old: str, new: str) -> Change:
 
 
 def drop(start: str) -> Change:
-    """Without the line that begins so."""
+    """Return a change that removes all lines with this beginning."""
 
     def change(text: str) -> str:
         lines = text.splitlines()
@@ -147,7 +149,7 @@ def drop(start: str) -> Change:
 
 
 def drop_value(key: str, other: str) -> Change:
-    """With another value on the line that begins so."""
+    """Return a change that replaces the value of this key."""
 
     def change(text: str) -> str:
         changed, times = re.subn(rf"^{key} = .*$", f"{key} = {other}", text, count=1, flags=re.MULTILINE)
@@ -172,7 +174,7 @@ def refused(path: Path) -> str:
 
 
 def needed_places() -> list[tuple[str, str]]:
-    """Every number of a complete file, by table and key."""
+    """Return every number of a complete file, by table and key."""
     data = tomllib.loads((FOLDER / "cray-opteron.toml").read_text(encoding="utf-8"))
     found = []
     for table in ("node", "core", "memory", "nic", "topology", "mpi"):
@@ -323,7 +325,9 @@ bandwidth = {{ value = "2 GB/s", source = "me", confidence = "assumed" }}
 
 @pytest.mark.parametrize("base", ["ndr-fat-tree", "altix-bx2"])
 def test_a_variant_that_does_not_say_what_it_was_fitted_to_is_uncalibrated(base: str, tmp_path: Path) -> None:
-    """Whatever its base was fitted to."""
+    """A machine derived from a base is uncalibrated unless its own file says what it was fitted to, even if
+    the base was fitted.
+    """
     path = tmp_path / "mine.toml"
     path.write_text(VARIANT.format(base=base))
     assert f"a variant of {base}" in str(load_machine(path).uncalibrated)
@@ -337,7 +341,10 @@ def test_a_variant_that_does_not_say_what_it_was_fitted_to_is_uncalibrated(base:
 
 
 def test_a_changed_machine_is_uncalibrated() -> None:
-    """What-if printed the rows that the machine was fitted to beside what it had just changed."""
+    """A machine with changed values is uncalibrated, although its file was fitted.
+
+    A what-if study once listed the rows to which the unchanged machine had been fitted.
+    """
     path = machines()["altix-bx2"]
     changed = load_machine(path, {"version": 2})
     assert (changed.calibrated_on, changed.base_rows) == ((), load_machine(path).calibrated_on)
@@ -388,7 +395,7 @@ def test_the_hash_is_of_what_a_simulation_depends_on(tmp_path: Path) -> None:
 
 
 def test_changes_stand_beside_the_file() -> None:
-    """As a what-if asks for them."""
+    """Changes given with load_machine(), as in what-if studies, replace values of the file."""
     quick = {"value": "1 GB/s", "source": "P3", "confidence": "assumed"}
     machine = load_machine(FOLDER / "cray-opteron.toml", {"nic": {"bandwidth": quick}})
     assert machine.number("nic.bandwidth") == 1e9

@@ -66,7 +66,7 @@ def test_crossbar_and_full_mesh() -> None:
 
 
 def test_kautz_digraph_of_twelve() -> None:
-    """Degree 3, diameter 2: as the SC072 has it."""
+    """The Kautz digraph of 12 vertices has degree 3 and diameter 2, as in the SC072."""
     kautz = network("Kautz")
     assert (kautz.nodes, len(kautz.arcs)) == (12, 36)
     assert set(Counter(arc.start for arc in kautz.arcs).values()) == {3}
@@ -80,17 +80,21 @@ def test_kautz_digraph_of_twelve() -> None:
 
 
 def isomorphic_to_strings(kautz: Network) -> bool:
-    """Vertices ab with a != b over four letters, arcs ab -> bc: the line digraph of a complete one."""
+    """Return the Kautz digraph by definition: vertices ab with a != b over four letters, arcs ab -> bc (the
+    line digraph of a complete digraph).
+    """
     follow: dict[int, frozenset[int]] = {
         x: frozenset(arc.end for arc in kautz.arcs if arc.start == x) for x in range(12)
     }
-    # All that end in b have the same successors, and these are three of twelve: four classes of three.
+    # All vertices that end in b have the same successors: four classes of three vertices.
     classes = Counter(follow.values())
     return len(classes) == 4 and set(classes.values()) == {3} and all(x not in follow[x] for x in follow)
 
 
 def test_kautz_all_to_all_loads_arcs_evenly() -> None:
-    """24 arcs have seven flows, and the twelve of the two-cycles five."""
+    """In an all-to-all exchange 24 arcs carry seven messages each, and the 12 arcs of two-cycles carry
+    five.
+    """
     kautz = network("Kautz")
     load = Routes(kautz).load(all_pairs(12))
     assert Counter(load.values()) == {7: 24, 5: 12}
@@ -99,7 +103,9 @@ def test_kautz_all_to_all_loads_arcs_evenly() -> None:
 
 
 def test_kautz_has_three_disjoint_ways() -> None:
-    """Lengths 2, 3, 3 between nodes two apart; 1, 3, 4 between neighbours; 1, 3, 3 in two-cycles."""
+    """Three disjoint paths exist between any two vertices. Their lengths are 2, 3, 3 between vertices at
+    distance two, 1, 3, 4 between neighbours, and 1, 3, 3 in two-cycles.
+    """
     kautz = network("Kautz")
     follow = {x: [arc.end for arc in kautz.arcs if arc.start == x] for x in range(12)}
     for source, target in all_pairs(12):
@@ -110,7 +116,7 @@ def test_kautz_has_three_disjoint_ways() -> None:
 
 
 def shortest_disjoint(follow: dict[int, list[int]], source: int, target: int) -> list[int]:
-    """Lengths of three ways that share no node, in total the shortest."""
+    """Return the lengths of three paths without common inner vertices whose total length is minimal."""
     ways: list[list[int]] = []
 
     def walk(way: list[int]) -> None:
@@ -130,7 +136,7 @@ def shortest_disjoint(follow: dict[int, list[int]], source: int, target: int) ->
 
 
 def test_kautz_bisection() -> None:
-    """Of all halves the narrowest lets six cables through each way."""
+    """The narrowest bisection of the Kautz digraph has six cables in each direction."""
     kautz = network("Kautz")
     crossing = []
     for others in combinations(range(1, 12), 5):
@@ -160,7 +166,7 @@ def test_torus_distances_are_the_sum_over_axes(name: str, dimensions: tuple[int,
 def test_hypercube_is_one() -> None:
     cube = network("hypercube")
     assert all(arc.start ^ arc.end in (1, 2, 4, 8) for arc in cube.arcs) and len(cube.arcs) == 16 * 4
-    assert cube.hops(5)[10] == 4  # bits that differ
+    assert cube.hops(5)[10] == 4  # number of differing bits
     assert bisection(cube, range(8)) == 8
 
 
@@ -177,7 +183,7 @@ def test_fat_tree_hops_and_bisection() -> None:
     assert (routes.hops(0, 7), routes.hops(0, 8), routes.hops(0, 63)) == (1, 3, 3)
     assert bisection(routes.network, range(32)) == 32, "as many as there are nodes on a side"
     thin = network("thin tree")
-    # Two switches above each leaf, three cables to each.
+    # Each leaf switch is connected to two switches above it, by three cables each.
     assert bisection(thin, range(16)) == 6
     deep = Routes(network("three levels"))
     assert [deep.hops(0, node) for node in (3, 15, 63)] == [1, 3, 5]
@@ -186,7 +192,11 @@ def test_fat_tree_hops_and_bisection() -> None:
 
 @pytest.mark.parametrize("name", ["fat tree", "three levels", "two planes"])
 def test_shifts_meet_nowhere_in_a_full_fat_tree(name: str) -> None:
-    """When the nodes below a switch divided the receiver, all of them went through one parent."""
+    """In a full fat tree, the messages of a cyclic shift never share a cable.
+
+    This requires dividing the receiver's number by the right divisor at each level; otherwise all messages
+    went through one parent.
+    """
     routes = Routes(network(name))
     nodes = routes.network.nodes
     for shift in range(1, nodes):
@@ -201,7 +211,10 @@ def test_planes_share_the_nodes_evenly() -> None:
 
 
 def test_dragonfly_has_one_global_cable_on_a_way() -> None:
-    """A way over a third group is fewer arcs than local, global, local, and was taken."""
+    """A route through a dragonfly crosses at most one global cable.
+
+    A route over a third group has fewer arcs than local, global, local, and was once chosen.
+    """
     dragonfly = network("dragonfly")
     routes = Routes(dragonfly)
     assert len(dragonfly.relays) == 2 * 9 * 8 // 2, "two points on each cable between two groups"
@@ -226,7 +239,7 @@ def test_dragonfly_global_cables_are_dealt_evenly(name: str, groups: int, cables
 
 
 def test_altix_routers() -> None:
-    """48 R-bricks of eight ports; a brick has a router in each plane."""
+    """The Altix has 48 R-bricks of eight ports; each brick of processors has a router in each plane."""
     altix = network("Altix")
     ports = Counter(arc.start for arc in altix.arcs)
     assert len(altix.divisors) == 2 * 64 + 32 + 16
@@ -235,7 +248,9 @@ def test_altix_routers() -> None:
 
 
 def test_altix_hops_by_distance() -> None:
-    """Ranks fill nodes of two: 2 and 4 apart one brick, to 16 a router, to 128 one above, 256 beyond."""
+    """Distances in the Altix, with two ranks per node: ranks up to 4 apart share one brick, up to 16 a
+    router, up to 128 a router of the next level, up to 256 one level more.
+    """
     routes = Routes(network("Altix"))
     assert [routes.hops(0, distance // 2) for distance in (2, 4, 8, 16, 32, 64, 128, 256)] == [
         *(1, 1, 3, 3, 5, 5, 5, 7)
@@ -245,7 +260,9 @@ def test_altix_hops_by_distance() -> None:
 
 
 def test_altix_bisection() -> None:
-    """A brick of eight processors has two cables up; the halves of a box meet in two edges of the ring."""
+    """Bisection of the Altix: a brick of eight processors has two cables upwards, and the two halves of a box
+    are connected by two edges of the ring.
+    """
     altix = network("Altix")
     assert bisection(altix, range(4)) == 2
     assert bisection(altix, range(64)) == 2 * 16
@@ -256,14 +273,18 @@ def test_altix_bisection() -> None:
 @pytest.mark.parametrize(
     ("group", "cables"),
     [
-        # A port in each plane, a way up of each brick, four routers to two above; a receiver has one plane.
+        # Cables used at each step of the route: one port per plane, one cable upwards per brick, four routers
+        # to two above; a receiver has one plane.
         (1, [128, 32, 16, 16, 32, 64]),
-        # To the opposite group by both sides of the ring: all four routers above, and four of each neighbour.
+        # Routes to the opposite group use both directions of the ring: all four routers above, and four of
+        # each neighbour.
         (2, [128, 32, 32, 32, 32, 32, 32, 64]),
     ],
 )
 def test_altix_spreads_over_planes_and_routers(group: int, cables: list[int]) -> None:
-    """Plane and routers are chosen by different bits of the receiver, or half of them stand idle."""
+    """Messages in the Altix use all planes and routers evenly, because plane and router are selected by
+    different bits of the receiver's number.
+    """
     routes = Routes(network("Altix"))
     crossed: list[Counter[tuple[int, int]]] = [Counter() for _ in cables]
     for source in range(64):

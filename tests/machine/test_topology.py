@@ -1,4 +1,4 @@
-"""Topologies from fabricated kernel files, and that of this machine."""
+"""Topologies of nodes, from fabricated kernel files and from this machine's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kiviat.record import InputError
 
 
 def write(root: Path, cpus: Mapping[int, tuple[int | None, str]]) -> Path:
-    """`cpus` gives the package and the thread siblings of each CPU that has a topology."""
+    """Create kernel files; `cpus` maps each CPU that has a topology to its package and thread siblings."""
     (root / "proc/sys/kernel").mkdir(parents=True)
     (root / "proc/sys/kernel/hostname").write_text("node001\n")
     for cpu, (package, siblings) in cpus.items():
@@ -25,7 +25,7 @@ def write(root: Path, cpus: Mapping[int, tuple[int | None, str]]) -> Path:
     return root
 
 
-# Two sockets of two cores of two threads; sockets alternate, as some vendors number them.
+# Two sockets of two cores of two threads; the numbers of CPUs alternate between sockets, as on some machines.
 ALTERNATING = {cpu: (cpu % 2, f"{cpu % 4},{cpu % 4 + 4}") for cpu in range(8)}
 
 

@@ -1,4 +1,4 @@
-"""The native program and its tests, built once for each MPI, and how to start them."""
+"""Fixtures that build the native program and its tests once for each MPI, and functions that start them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests import builds
 CORES = len(os.sched_getaffinity(0))
 LIMIT_S = 120
 
-# What makes a study short, whichever has such an axis.
+# Values that make studies short, applied to every study that has the axis.
 BRIEF = {
     "bandwidth_rings": 1,
     "halves": 1,
@@ -43,13 +43,13 @@ BRIEF = {
 }
 
 
-# Studies that send no message whose payload could be wrong.
+# Studies without messages whose payload could be checked.
 SILENT = {"dgemm", "noise", "stream"}
 
 
 @dataclass(frozen=True)
 class Native:
-    """A build of native/ with its tests, for one MPI."""
+    """A build of native/ and its tests for one MPI."""
 
     toolchain: Toolchain
     folder: Path
@@ -67,7 +67,7 @@ class Native:
         return self.testing("libkiviat-faults.so")
 
     def testing(self, name: str) -> Path:
-        """A program or library of native/tests, built now if `make test` has not needed it before."""
+        """Return a program or library of native/tests; builds it if necessary."""
         _built(self.folder, f"tests/{name}")
         return self.folder / "tests" / name
 
@@ -79,7 +79,7 @@ class Native:
         preload: Mapping[str, str | Path] | None = None,
         limit_s: float = LIMIT_S,
     ) -> subprocess.CompletedProcess[str]:
-        """Under the launcher. `preload` is the environment of the ranks alone, not of the launcher."""
+        """Run a program under the launcher. `preload` sets variables of the ranks, not of the launcher."""
         before = ["env", *(f"{name}={value}" for name, value in preload.items())] if preload else []
         options = LauncherOptions(oversubscribed=ranks > CORES)
         process = subprocess.Popen(
@@ -94,18 +94,19 @@ class Native:
         try:
             out, error = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # launcher and ranks with it: they would spin on
+            os.killpg(process.pid, signal.SIGKILL)  # kills launcher and ranks, which would spin for ever
             raise
         return subprocess.CompletedProcess(process.args, process.returncode, out, error)
 
     def described(self) -> dict[str, dict[str, Any]]:
-        """What the program says of each benchmark that every launch can run, by name.
+        """Return the descriptions of all benchmarks without threads, by name.
 
-        `brief` are the words of a short case; `silent` is one without payload,
-        `unchecked` one without any check.
+        Adds the parameters of a short case as `brief`; `silent` marks benchmarks without payload, `unchecked`
+        those without any check.
         """
         everything = json.loads(self.alone("--describe").stdout)
-        benchmarks = [one for one in everything if not one["threads"]]  # the others: test_threads.py
+        # the others are tested in test_threads.py
+        benchmarks = [one for one in everything if not one["threads"]]
         for one in benchmarks:
             axes = {axis["name"] for axis in one["axes"]} if one["sampling"] == "study" else set()
             one["brief"] = " ".join(f"{axis}={value}" for axis, value in BRIEF.items() if axis in axes)
@@ -114,7 +115,7 @@ class Native:
         return {one["name"]: one for one in benchmarks}
 
     def alone(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        """kiviat-bench as a person types it on a login node: no launcher."""
+        """Run kiviat-bench without launcher, as on a login node."""
         return self._alone(self.program, *arguments)
 
     def alone_tests(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -148,7 +149,7 @@ def _built(folder: Path, target: str) -> None:
 
 @pytest.fixture(scope="session")
 def build() -> Callable[[Toolchain], Native]:
-    """Builds for a toolchain, the first time it is asked to."""
+    """Return a function that builds for a toolchain at its first call."""
     built: dict[Path, Native] = {}
 
     def once(toolchain: Toolchain) -> Native:
@@ -161,7 +162,7 @@ def build() -> Callable[[Toolchain], Native]:
 
 @pytest.fixture(scope="session")
 def native(toolchain: Toolchain, build: Callable[[Toolchain], Native]) -> Native:
-    """For each of the MPIs that we support, one after the other."""
+    """Provide the build for each supported MPI in turn."""
     return build(toolchain)
 
 

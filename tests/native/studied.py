@@ -1,4 +1,4 @@
-"""Helpers for tests of applications: run cases of a study, with faults on request."""
+"""Helper for tests of applications: runs cases of a benchmark, on request with faults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Environment = Mapping[str, str | Path]
 
 
 class Studied:
-    """A benchmark in tests of its own: `results` of cases in one launch, `result` of one."""
+    """Runs cases of one benchmark: `results` runs several in one launch, `result` runs one."""
 
     def __init__(self, benchmark: str) -> None:
         self._benchmark = benchmark
@@ -55,12 +55,16 @@ class Studied:
     def with_broken_kernel(
         self, native: Native, folder: Path, ranks: int, words: str, every: int | None = None
     ) -> dict[str, Any]:
-        """By the program whose kernels can be lost: each `every`-th one, or none."""
+        """Run a case with the program kiviat-broken, which skips every `every`-th kernel (None: skips
+        none).
+        """
         environment = {"KIVIAT_BROKEN_KERNEL": str(every)} if every else None
         return self.result(native, folder, ranks, words, native.testing("kiviat-broken"), environment)
 
     def with_fault(self, native: Native, folder: Path, words: str, fault: str, only: int) -> dict[str, Any]:
-        """On two ranks, one message to rank 1, the `only`-th, being dropped, corrupted or truncated."""
+        """Run a case on two ranks with a fault ("drop", "corrupt", "truncate") in the `only`-th message that
+        rank 1 receives.
+        """
         environment: dict[str, str | Path] = {
             **{"KIVIAT_FAULT": fault, "KIVIAT_FAULT_RANK": "1", "KIVIAT_FAULT_ONLY": str(only)},
             "LD_PRELOAD": native.faults,

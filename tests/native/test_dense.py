@@ -1,4 +1,4 @@
-"""Dense linear algebra with libraries that are wrong or missing."""
+"""Dense linear algebra with libraries that are defective or missing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Every benchmark's check detects a transport that corrupts, drops, truncates or repeats received data.
 
-A transport that is merely late passes. Benchmarks are enumerated, so a new benchmark is tested, too.
+Delayed messages pass. All registered benchmarks are tested, so new ones are included automatically.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ if TYPE_CHECKING:
     from .conftest import Native
 
 FAULTS = ("corrupt", "drop", "truncate", "duplicate")
-# From one side to the other only. Elsewhere both ranks receive, or one of them if there is a root.
+# Benchmarks in which only one side receives. In all others both ranks receive, or only one if there is a
+# root.
 ONE_WAY = {"accumulate", "get", "hpo_recv", "hpo_send", "put", "uniband"}
-# All ranks work on one problem: what is damaged on one is wrong on all.
+# Benchmarks in which all ranks solve one problem, so damage to one rank's data affects the results of all.
 SPREADING = {"fft", "gears", "hpccg", "lj", "bt", "cg", "ft", "is", "lu", "mg", "sp"}
 
 
 def cases_of(description: Mapping[str, Any]) -> list[str]:
-    """One byte (or element), some, many; all values of its own axes that are not brief; either root."""
+    """Return cases of a benchmark that cover small, medium and large messages, all values of its axes except
+    those in BRIEF, and both roots.
+    """
     name, element = description["name"], description["element_bytes"]
     axes = {
         axis["name"]: [value for value in axis["values"] or [] if value != axis["default"]]
@@ -36,21 +39,21 @@ def cases_of(description: Mapping[str, Any]) -> list[str]:
     variants = [f"bytes={size}" for size in (2 * element, 64, 40_000)] if description["sized"] else [""]
     last = variants[-1]
     group = max(2, description["ranks"]["min"])
-    needed = {"report": f" group={group}"}  # it tells of groups
+    needed = {"report": f" group={group}"}  # with report=all, groups are required
     own = [(axis, value) for axis, values in axes.items() for value in values]
     variants += [f"{last} {axis}={value}{needed.get(axis, '')}" for axis, value in own]
     if "root" in axes:
         variants.append(f"{last} root=1")
-    # Payload depends on the seed: a message of the case before is not what is expected.
+    # Payload depends on the seed, so data left by the previous case is detected as wrong.
     return [f"{name}/{at} {name} {common} seed={at + 1} {words}" for at, words in enumerate(variants)]
 
 
 def ranks_of(native: Native) -> dict[str, int]:
-    """The ranks of each benchmark: two, or as many as it needs.
+    """Return the number of ranks for each benchmark: two, or the minimum that it needs.
 
-    Debian's MPICH spins where ranks share cores, a hundred times as long as Open MPI takes.
+    MPICH gets at most one rank per core, because it spins and is then a hundred times slower than Open MPI.
     """
-    least = {"any": 2, "powers_of_two": 2, "squares": 4}  # that exchange something
+    least = {"any": 2, "powers_of_two": 2, "squares": 4}  # smallest numbers of ranks that communicate
     rules = {name: one["ranks"] for name, one in native.described().items()}
     ranks = {name: max(least[rule["numbers"]], rule["min"]) for name, rule in rules.items()}
     most = CORES if native.toolchain.family == "mpich" else max(ranks.values())
@@ -58,7 +61,7 @@ def ranks_of(native: Native) -> dict[str, int]:
 
 
 def outcomes(native: Native, folder: Path, environment: Mapping[str, str | Path]) -> list[dict[str, Any]]:
-    """Of all cases but those that this machine has too few nodes for."""
+    """Return the results of all cases that were not skipped."""
     described = native.described()
     by_ranks: dict[int, list[str]] = {}
     for name, ranks in ranks_of(native).items():
@@ -76,7 +79,7 @@ def outcomes(native: Native, folder: Path, environment: Mapping[str, str | Path]
 
 
 def carriers(native: Native) -> set[str]:
-    """The benchmarks that carry payload."""
+    """Return the benchmarks that check payload."""
     described = native.described().values()
     return {
         one["name"] for one in described if one["sized"] or (one["sampling"] == "study" and not one["silent"])
@@ -88,7 +91,7 @@ def silent(native: Native) -> set[str]:
 
 
 def says_nothing(result: Mapping[str, Any], unchecked: set[str]) -> bool:
-    """Whether its ranks exchange no payload."""
+    """Return whether the ranks of this case exchange no payload."""
     return result["benchmark"] in unchecked or result["axes"].get("scope") in ("single", "star")
 
 
@@ -113,7 +116,7 @@ def test_every_check_notices(native: Native, tmp_path: Path, fault: str) -> None
     for result in results:
         if says_nothing(result, unchecked):
             continue
-        # Without payload there is nothing to corrupt; but a barrier can fail to be one.
+        # These benchmarks have no payload that could be corrupted, but a barrier can be broken.
         noticed = fault == "drop" or result["benchmark"] in carrying
         expected = ("failed", "failed", "check") if noticed else ("ok", "passed", None)
         assert (result["outcome"], result["check"], result["phase"]) == expected, result["case"]
@@ -122,7 +125,7 @@ def test_every_check_notices(native: Native, tmp_path: Path, fault: str) -> None
 
 
 def test_what_is_late_is_right(native: Native, tmp_path: Path) -> None:
-    """Messages that arrive half a millisecond late are no failures, and are measured as slow ones."""
+    """Messages that arrive half a millisecond late pass all checks, and are measured as slow."""
     results = outcomes(native, tmp_path, {"KIVIAT_FAULT": "delay", "LD_PRELOAD": native.faults})
     unchecked = silent(native)
     assert {one["case"]: one["reason"] for one in results if one["check"] == "failed"} == {}
@@ -138,7 +141,7 @@ def test_what_is_late_is_right(native: Native, tmp_path: Path) -> None:
 
 
 def test_every_rank_that_receives_checks(native: Native, tmp_path: Path) -> None:
-    """Damage on one rank alone is noticed: on either, or where only one receives, on that one."""
+    """Damage to one rank's data is detected on each of the two ranks, or on one if only one receives."""
     noticed: dict[str, int] = {}
     one_way, unchecked = set(), silent(native)
     for rank in (0, 1):

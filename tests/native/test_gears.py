@@ -1,4 +1,4 @@
-"""Gears: the same contacts on any number of ranks; faults are detected."""
+"""Gears finds the same contacts on any number of ranks, and detects faults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 GEARS = Studied("gears")
 FEW = "scaling=strong i=2 j=2 k=2 steps=5"
-TWO = "scaling=strong i=3 j=1 k=1 steps=9"  # the one in the middle is on both of two ranks
+TWO = "scaling=strong i=3 j=1 k=1 steps=9"  # the middle gear is divided between two ranks
 
 
 def found(result: Mapping[str, Any]) -> tuple[str, str]:
@@ -25,7 +25,9 @@ def found(result: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def test_contacts_do_not_depend_on_the_number_of_ranks(native_openmpi: Native, tmp_path: Path) -> None:
-    """8 gears, on 3 and 7 ranks in parts of gears; near by a length, and by a share of a side."""
+    """3 and 7 ranks, which divide gears, find the same contacts as one rank, with 8 gears and with both
+    definitions of nearness (distance and share).
+    """
     cases = [FEW, f"{FEW} reach=share"]
     alone = [found(result) for result in GEARS.results(native_openmpi, tmp_path, 1, cases)]
     distance, share = (int(contacts.split()[0]) for contacts, _ in alone)
@@ -75,7 +77,7 @@ def test_kernels_that_are_lost_are_noticed(
 def test_one_message_that_is_lost_is_noticed(
     native_openmpi: Native, tmp_path: Path, fault: str, lost: int
 ) -> None:
-    """Before the rebalance, in it, and in any step."""
+    """A single lost message is detected before the rebalance, during it, and in any step."""
     result = GEARS.with_fault(native_openmpi, tmp_path, TWO, fault, lost)
     assert is_refused(result), result["reason"]
 
@@ -87,8 +89,10 @@ def test_one_message_that_is_lost_is_noticed(
 def test_a_face_that_comes_as_another_is_noticed(
     native_openmpi: Native, tmp_path: Path, damaged: int, by: str, said: str
 ) -> None:
-    """Who has it, its box and its nodes follow from its number. In the last step: what is offered to rank 1,
-    what it is asked for, and what it is told.
+    """A corrupted face is detected, because its owner, box and nodes follow from its number.
+
+    The three cases damage messages to rank 1 in the last step: candidate faces, requests for shared faces,
+    and shared faces.
     """
     result = GEARS.with_fault(native_openmpi, tmp_path, TWO, "corrupt", damaged)
     assert is_refused(result)

@@ -1,4 +1,6 @@
-"""HPCCG: the same solution on any number of ranks, exact counts; faults are detected."""
+"""HPCCG computes the same solution on any number of ranks, with exact operation counts, and detects
+faults.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,14 @@ if TYPE_CHECKING:
     from .conftest import Native
 
 HPCCG = Studied("hpccg")
-# How far norms of residuals may differ between numbers of ranks, whose sums have another order.
+# Tolerance of residual norms, which depend on the order of summation and so on the number of ranks.
 TOLERANCE = 1e-6
 STEPS = 25
 STRONG = f"scaling=strong nx=9 ny=7 nz=16 steps={STEPS}"
 WEAK = "nx=8 ny=8 nz=8"
-# Of what rank 1 of two receives: a sum and a plane to check what is there, and three planes to warm up; then
-# a plane for the first residual and each of 149 steps; then what checks the solution, and all planes again.
+# Numbers of messages that rank 1 of 2 receives: a sum and a plane in the initial check, three planes in the
+# warm-up, then a plane for the first residual and in each of 149 steps, then those of the final check, then
+# all planes again.
 FIRST_TIMED = 2 + 3 + 1
 LAST_TIMED = FIRST_TIMED + 149
 
@@ -33,7 +36,7 @@ def residuals(result: Mapping[str, Any]) -> list[float]:
 
 
 def test_results_do_not_depend_on_the_number_of_ranks(native_openmpi: Native, tmp_path: Path) -> None:
-    """16 planes on 3 and 7 ranks are uneven."""
+    """Solutions on 3 and 7 ranks, which divide the 16 planes unevenly, equal that of one rank."""
     alone = residuals(HPCCG.result(native_openmpi, tmp_path, 1, STRONG))
     assert len(alone) == STEPS + 1
     for ranks in (2, 3, 4, 7):
@@ -65,7 +68,9 @@ def test_the_default_number_of_steps_finds_the_solution(native: Native, tmp_path
 def test_the_smallest_domains_are_solved_before_their_steps_are_over(
     native_openmpi: Native, tmp_path: Path
 ) -> None:
-    """A residual of 0 has no direction: the next step would divide 0 by 0."""
+    """Very small domains are solved exactly before the last step, and the iteration ends there; another step
+    would divide 0 by 0.
+    """
     result = HPCCG.result(native_openmpi, tmp_path, 1, "nx=1 ny=1 nz=1")
     assert result["check"] == "passed", result["reason"]
     assert int(result["notes"]["steps"]) < 149
@@ -81,7 +86,9 @@ def test_the_program_that_can_be_broken_is_not_by_itself(native_openmpi: Native,
 def test_kernels_that_are_lost_are_noticed(
     native_openmpi: Native, tmp_path: Path, ranks: int, every: int
 ) -> None:
-    """Also a single one, late, when the solution is there to the last digit: the residual is not updated."""
+    """A skipped kernel is detected, even a single late one, after the solution has converged: then the
+    residual is not updated.
+    """
     result = HPCCG.with_broken_kernel(native_openmpi, tmp_path, ranks, WEAK, every)
     assert is_refused(result)
 
@@ -96,7 +103,7 @@ def test_kernels_that_are_lost_are_noticed(
 def test_one_message_that_is_lost_is_noticed(
     native_openmpi: Native, tmp_path: Path, fault: str, lost: int
 ) -> None:
-    """Early and late, when it makes no difference to the solution."""
+    """A single lost message is detected, early or late, even if it does not affect the solution."""
     result = HPCCG.with_fault(native_openmpi, tmp_path, WEAK, fault, lost)
     assert is_refused(result), result["reason"]
 

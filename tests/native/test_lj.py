@@ -1,4 +1,4 @@
-"""The Lennard-Jones liquid: results of LAMMPS, on any number of ranks; faults are detected."""
+"""The Lennard-Jones liquid reproduces LAMMPS' results on any number of ranks, and detects faults."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 QUANTITIES = ("temperature", "potential", "total", "pressure")
 LIQUID = Studied("lj")
-# How far energies may differ between numbers of ranks: their sums have another order, and a liquid enlarges
-# what is different; and tables have seven digits.
+# Tolerance of energies, which depend on the order of summation and so on the number of ranks. The liquid
+# amplifies rounding differences, and tables have seven digits.
 TOLERANCE = 1e-6
-# Whose longest side is divided first: z, x and y.
+# Boxes whose longest side, which is divided first, is z, x or y.
 SHAPES = ("nx=4 ny=5 nz=7", "nx=7 ny=4 nz=5", "nx=4 ny=7 nz=5")
 STRONG = [f"scaling=strong {cells} steps=60" for cells in SHAPES]
 GRIDS = {2: [(1, 1, 2), (2, 1, 1), (1, 2, 1)], 7: [(1, 1, 7), (7, 1, 1), (1, 7, 1)]}
 SMALL = "nx=4 ny=4 nz=4 steps=40"
-# Of what rank 1 of two receives: the sum of velocities and eight messages to warm up; atoms from both sides,
-# ghosts and forces, and the sum for the energy; then ghosts and forces in each of 40 steps, and in each 20th
-# atoms before them.
+# Positions in the sequence of messages that rank 1 of 2 receives: the sum of velocities and eight messages of
+# the warm-up; atoms from both sides, ghosts, forces and the sum of energies; then ghosts and forces in each
+# of 40 steps, and atoms in every 20th step before them.
 BEGINNING = (12, 13, 15)
 LISTED = 15 + 2 * 19 + 2
 LAST = LISTED + 1 + 2 * 19 + 4
-# All digits of the first step and of the last.
+# LAMMPS prints all digits of the first and of the last step.
 THERMO = """
 thermo 100
 thermo_style custom step temp pe etotal press
@@ -44,7 +44,7 @@ thermo_modify format float %20.15g
 
 
 def states(result: Mapping[str, Any]) -> list[list[float]]:
-    """The quantities before the first step, and after the last."""
+    """Return the state variables before the first step and after the last."""
     (table,) = (table for table in result["tables"] if table["name"] == "state")
     assert tuple(table["axes"][1]["values"]) == QUANTITIES
     return [table["values"][:4], table["values"][4:]]
@@ -53,7 +53,9 @@ def states(result: Mapping[str, Any]) -> list[list[float]]:
 def test_energies_and_pressure_are_those_of_lammps(
     native_openmpi: Native, wheel: Toolchain, tmp_path: Path
 ) -> None:
-    """4,000 atoms. LAMMPS draws each atom's first velocity from where it is, and so do we."""
+    """Energy, temperature and pressure of 4,000 atoms equal LAMMPS' results; both derive each atom's initial
+    velocity from its position.
+    """
     lammps = Path(sysconfig.get_path("purelib")) / "lammps" / "lmp"
     assert lammps.exists(), "LAMMPS is missing: `make test` installs it"
     script = tmp_path / "in.lj"
@@ -78,7 +80,9 @@ def test_energies_and_pressure_are_those_of_lammps(
 
 
 def test_results_do_not_depend_on_the_number_of_ranks(native_openmpi: Native, tmp_path: Path) -> None:
-    """Each side is divided; on 7 ranks their cells are thinner than cutoff and skin."""
+    """Results do not depend on the number of ranks, whichever side is divided; on 7 ranks the subdomains are
+    thinner than cutoff plus skin.
+    """
     alone = LIQUID.results(native_openmpi, tmp_path, 1, STRONG)
     for ranks in (2, 3, 4, 7):
         several = LIQUID.results(native_openmpi, tmp_path, ranks, STRONG)
@@ -126,7 +130,7 @@ def test_the_program_that_can_be_broken_is_not_by_itself(native_openmpi: Native,
 def test_kernels_that_are_lost_are_noticed(
     native_openmpi: Native, tmp_path: Path, ranks: int, every: int
 ) -> None:
-    """Also a single one."""
+    """A skipped kernel is detected, even a single one."""
     result = LIQUID.with_broken_kernel(native_openmpi, tmp_path, ranks, SMALL, every)
     assert is_refused(result)
 
@@ -138,7 +142,9 @@ def test_kernels_that_are_lost_are_noticed(
 def test_one_message_that_is_lost_is_noticed(
     native_openmpi: Native, tmp_path: Path, fault: str, lost: int
 ) -> None:
-    """Of ghosts, or of forces on them: the energy changes by less than the steps themselves let it drift."""
+    """A single lost message of ghosts or of forces is detected, although it changes the energy less than the
+    normal drift.
+    """
     result = LIQUID.with_fault(native_openmpi, tmp_path, SMALL, fault, lost)
     assert is_refused(result), result["reason"]
 
@@ -157,7 +163,7 @@ def test_what_cannot_be_is_said_in_a_line(native_openmpi: Native, tmp_path: Path
 
 
 def test_ranks_that_do_not_fit_are_skipped(native_openmpi: Native, tmp_path: Path) -> None:
-    """5 is more than 4 cells along any side."""
+    """The case is skipped if a rank would have no cell along a side, such as 5 ranks on 4 cells."""
     result = LIQUID.result(native_openmpi, tmp_path, 5, "nx=4 ny=4 nz=4 scaling=strong")
     assert result["outcome"] == "skipped"
     assert "cells are too few to give each of 5 ranks at least one cell" in result["reason"]

@@ -32,12 +32,12 @@ BENCH = CHECKOUT / "native" / "bench"
 
 def passes_under(native: Native, ranks: int) -> None:
     done = native.run(ranks, native.tests)
-    if done.returncode == 1:  # some measure time, and another program may have taken a processor: once more
+    if done.returncode == 1:  # one repetition, because other programs can disturb tests that measure time
         done = native.run(ranks, native.tests)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     listed = json.loads(native.alone_tests("--list").stdout)
     here = {test["name"] for test in listed if ranks in test["ranks"]}
-    # The wrong launcher starts worlds of one rank without an error.
+    # A wrong launcher would start several worlds of one rank without an error.
     assert f"{len(here)} tests, 0 failed, {ranks} ranks" in done.stdout
     assert set(re.findall(rf"^passed (\w+) \({ranks} ranks", done.stdout, re.MULTILINE)) == here
 
@@ -55,7 +55,9 @@ def test_native_tests_pass_under_four_ranks(native_openmpi: Native) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_native_tests_pass_with_the_wheel(native_wheel: Native, ranks: int) -> None:
-    """Debian's MPICH spins when four ranks share two cores; the wheel's can be told to yield."""
+    """The native tests also pass with MPICH of the PyPI wheel, with four ranks on two cores, because it can
+    be told to yield (Debian's MPICH spins).
+    """
     passes_under(native_wheel, ranks)
 
 
@@ -69,7 +71,9 @@ def test_every_native_test_runs_somewhere(native_openmpi: Native) -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_the_harness_notices(native: Native, ranks: int) -> None:
-    """Failures on any rank are named with place, values and rank; a test without checks is a failure."""
+    """The test harness reports a failure on any rank with location, values and rank; a test without checks
+    counts as failed.
+    """
     check = native.testing("kiviat-harness-check")
     names = ["fails_on_the_last_rank", "checks_nothing", "throws_on_rank_0", "passes"]
     done = native.run(ranks, check, *names)
@@ -92,7 +96,7 @@ def test_the_harness_ends_a_test_that_hangs(native: Native) -> None:
     assert "FAILED waits_for_nobody: took too long" in done.stdout
 
 
-# --- what there is -------------------------------------------------------------------------------
+# --- registered benchmarks ---------------------------------------------------------------------
 
 
 def listed(native: Native) -> list[dict[str, str]]:
@@ -124,7 +128,7 @@ def test_descriptions_say_everything(native: Native) -> None:
         assert one["ranks"]["max"] is None or one["ranks"]["max"] >= one["ranks"]["min"]
         assert one["element_bytes"] >= 1
         axes = [axis["name"] for axis in one["axes"]]
-        # Axes and options that do nothing for a benchmark are none of its own.
+        # An axis or option that has no effect on a benchmark is not listed for it.
         assert "group" in axes and len(set(axes)) == len(axes), name
         assert ("report" in axes) == (one["sampling"] != "study"), name
         assert one["sized"] <= ("buffer" in axes) == ("cache" in axes), name
@@ -133,7 +137,7 @@ def test_descriptions_say_everything(native: Native) -> None:
         for axis in one["axes"]:
             assert axis["help"], (name, axis)
             assert axis["values"] is None or axis["default"] in axis["values"], (name, axis)
-        # What a study measures it says itself.
+        # A study declares its own metrics.
         assert one["metrics"] and (one["sampling"] == "study" or one["metrics"][0]["name"] == "time")
         report, metrics = one["report"], {each["name"] for each in one["metrics"]}
         assert first_wrong(report, "run", "traits") is None, name
@@ -144,7 +148,8 @@ def test_descriptions_say_everything(native: Native) -> None:
             assert each["unit"] in metric["unit"]["enum"] and each["better"] in metric["better"]["enum"]
 
 
-# --- alone: formats and command lines ----------------------------------------------------------------
+# --- without launcher: formats and command lines
+# ----------------------------------------------------------------
 
 
 def formatted(native: Native, form: str, *arguments: str) -> str:
@@ -157,7 +162,7 @@ def formatted(native: Native, form: str, *arguments: str) -> str:
 
 
 def sections(text: str) -> list[list[str]]:
-    """Blocks of lines between blank lines."""
+    """Return the blocks of lines between blank lines."""
     return [block.splitlines() for block in re.split(r"\n\s*\n", text.strip())]
 
 
@@ -180,7 +185,7 @@ def test_imb_format(native_openmpi: Native) -> None:
         assert rows and all(len(row) == columns[block.split()[0]] for row in rows)
         for row in rows:
             assert int(row[1]) > 0 and all(float(cell) > 0 for cell in row[2:])
-            if len(row) == 4:  # Mbytes/sec is 10^6 bytes over the time beside it
+            if len(row) == 4:  # Mbytes/sec is 10^6 bytes divided by the time in the same row
                 assert float(row[3]) == pytest.approx(int(row[0]) / float(row[2]), rel=0.05)
             else:
                 low, high, mean = map(float, row[2:])
@@ -205,7 +210,8 @@ def test_csv_format(native_openmpi: Native) -> None:
         *("pingpong/bytes=8", "pingpong/bytes=1024", "allreduce/bytes=8", "allreduce/bytes=1024", "barrier")
     }
     for row in rows:
-        assert None not in row and None not in row.values()  # as many cells as heads
+        # each row has as many cells as there are headings
+        assert None not in row and None not in row.values()
         assert row["outcome"] == "ok" and float(row["min"]) <= float(row["p50"]) <= float(row["max"])
         assert (row["bytes"] == "") == (row["benchmark"] == "barrier")
     assert {row["metric"] for row in rows if row["benchmark"] == "pingpong"} == {"time", "bandwidth"}
@@ -221,7 +227,7 @@ def test_json_formats(native_openmpi: Native, form: str) -> None:
 
 def test_failures_are_rows_too(native_openmpi: Native) -> None:
     done = native_openmpi.run(2, native_openmpi.program, "pingpong", "--ranks", "5", "--format", "osu")
-    assert done.returncode == 0  # skipped is not failed
+    assert done.returncode == 0  # skipped cases are not failures
     assert "skipped: needs 5 ranks, but the launch has 2" in done.stdout
 
 
@@ -267,9 +273,9 @@ def test_bad_command_lines(native: Native, arguments: list[str], said: str) -> N
 
 @pytest.mark.both_mpis
 def test_a_bad_command_line_is_told_once_however_many_ranks(native: Native) -> None:
-    """The story: every rank said it."""
+    """An invalid command line is reported once, not by every rank."""
     done = native.run(2, native.program, "pingpnog")
-    assert done.returncode != 0  # Open MPI's mpiexec has a code of its own where MPI was not started
+    assert done.returncode != 0  # Open MPI's mpiexec returns its own exit code if MPI_Init was not called
     assert done.stderr.count("unknown benchmark 'pingpnog'") == 1
 
 
@@ -279,11 +285,11 @@ def test_help_and_version(native: Native) -> None:
     assert native.alone("--version").stdout == f"kiviat-bench {version}\n"
 
 
-# --- driven --------------------------------------------------------------------------------------
+# --- driven by a cases file -----------------------------------------------------------------------------
 
 
 class Driven:
-    """Runs cases as `kiviat run` does."""
+    """Runs cases as `kiviat run` does, from a cases file."""
 
     def __init__(self, native: Native, folder: Path) -> None:
         self.native, self.folder = native, folder
@@ -354,7 +360,9 @@ def test_a_budget_that_is_over_at_once_still_gives_a_sample(driven: Driven) -> N
 
 
 def cases_of(one: dict[str, Any]) -> list[str]:
-    """In every mode, and as many of each axis' values as there are; also what is skipped and what fails."""
+    """Return cases in every mode and with every value of each axis, including cases that are skipped
+    or fail.
+    """
     name, brief = one["name"], one["brief"]
     axes = {axis["name"]: axis["values"] or [] for axis in one["axes"]}
     left_out = {"cache", *BRIEF}
@@ -362,7 +370,7 @@ def cases_of(one: dict[str, Any]) -> list[str]:
     sizes = (0, 64, 8192) if one["sized"] else (8192,)
 
     def of(axis: str) -> str:
-        """Groups are what a report tells of."""
+        """Return the additional parameter that the axis `report` needs."""
         return " group=2" if axis.startswith("report=") else ""
 
     return [
@@ -374,7 +382,7 @@ def cases_of(one: dict[str, Any]) -> list[str]:
     ]
 
 
-# What all kernels have, beside what their benchmark measures.
+# Units of the tables that every benchmark with kernels has in addition to its own.
 OF_KERNELS = {
     "kernel_time": {"s"},
     "energy": {"J"},
@@ -385,20 +393,22 @@ OF_KERNELS = {
 
 
 def check_figures(one: dict[str, Any], result: dict[str, Any]) -> None:
-    """Metrics are those that the benchmark declares, the first of them above all, and tables are whole."""
+    """Check that the metrics are declared by the benchmark, that the first one has a value, and that tables
+    are complete.
+    """
     case = result["case"]
     metrics = {metric["name"]: metric for metric in result["metrics"]}
     declared = [metric["name"] for metric in one["metrics"]]
     first = metrics[declared[0]]
-    # A difference, such as overhead, may come out below 0.
+    # Metrics that are differences, such as overhead, may be negative.
     assert first["p50"] is not None and (one["sampling"] == "study" or first["p50"] > 0), case
     assert first["count"] == len(first["samples"]), case
-    # With report=all each group has a metric of its own, "time_group_0".
+    # With report=all each group has its own metric, such as "time_group_0".
     base = {name: re.sub(r"_group_\d+$", "", name) for name in metrics}
     assert set(base.values()) <= set(declared), case
     if one["sampling"] != "study":
         assert result["tables"] == []
-        # Nothing but a bandwidth of no bytes may be missing.
+        # Only the bandwidth of empty messages may be missing.
         missing = set(declared) - set(metrics) if result["mode"] == "adaptive" else set()
         assert missing <= ({"bandwidth"} if result["bytes"] == 0 else set()), case
     units = {metric["name"]: (metric["unit"], metric["better"]) for metric in one["metrics"]}
@@ -450,7 +460,9 @@ def test_every_benchmark_gives_a_valid_record(driven: Driven) -> None:
 
 
 def test_studies_at_all_numbers_of_ranks(native_openmpi: Native, tmp_path: Path) -> None:
-    """Even, odd, prime, a power of two, odd sizes; and groups. One rank alone is too few, and says so."""
+    """Studies run on even, odd, prime and power-of-two numbers of ranks, with odd message sizes, and in
+    groups. A single rank is skipped, and the reason says how many ranks are needed.
+    """
     driven = Driven(native_openmpi, tmp_path)
     studies = {name: one for name, one in native_openmpi.described().items() if one["sampling"] == "study"}
     driven(
@@ -472,16 +484,20 @@ def test_studies_at_all_numbers_of_ranks(native_openmpi: Native, tmp_path: Path)
         check_figures(one, result)
         if result["ranks"] == 8 and not case.endswith("groups"):
             missing = {each["name"] for each in one["metrics"]} - {each["name"] for each in result["metrics"]}
-            # Where ranks share cores, a message may seem to take no longer than the barrier before it.
+            # If ranks share cores, a message may seem to take no longer than the barrier before it; then
+            # there is no availability.
             assert missing <= {"availability"}, case
 
 
 def test_groups_that_need_unlike_numbers_of_rounds_do_not_wait_for_one_another(
     native_openmpi: Native, tmp_path: Path
 ) -> None:
-    """The story: one group found its links healthy and went on, the other looked again and hung."""
+    """Groups may need different numbers of rounds and do not wait for each other.
+
+    A group that found its links healthy once continued, while the other repeated its measurement and hung.
+    """
     driven = Driven(native_openmpi, tmp_path)
-    # 1 % is noise: how often a group looks again is chance.
+    # 1 % is below the noise, so the number of repeated measurements is random.
     words = "sick_links group=4 bytes=8 slower_by=1 pair_ms=1 long=4096"
     driven(8, *(f"{attempt} {words}" for attempt in range(60)))
     assert [result["outcome"] for result in driven.results] == ["ok"] * 60
@@ -520,7 +536,10 @@ def test_settings_of_studies_that_make_no_sense(
 
 
 def test_a_case_that_makes_no_sense_leaves_nobody_waiting(driven: Driven) -> None:
-    """The story: rank 0 alone tried to record a size that was no number; the others waited for ever."""
+    """An invalid message size fails on all ranks.
+
+    Only rank 0 once threw an exception while recording the size, and the others waited for ever.
+    """
     done = driven(2, "a pingpong bytes=many", "b pingpong bytes=8 budget_s=0.02")
     assert done.returncode == 0, done.stderr
     assert [result["outcome"] for result in driven.results] == ["failed", "ok"]
@@ -528,7 +547,10 @@ def test_a_case_that_makes_no_sense_leaves_nobody_waiting(driven: Driven) -> Non
 
 
 def test_a_full_disk_ends_the_run_with_one_line(driven: Driven) -> None:
-    """The story: every event that could not be written said so, and a case was measured for nothing."""
+    """A full disk ends the run with one line of message.
+
+    Every event that could not be written once printed a message, and the case was measured in vain.
+    """
     done = driven(2, *(f"{i} pingpong bytes=8" for i in range(5)), out=Path("/dev/full"))
     assert done.returncode == 1
     said = [line for line in done.stderr.splitlines() if "kiviat-bench" in line and "cannot write" in line]

@@ -1,4 +1,4 @@
-"""The NAS programs detect faults: a skipped kernel, a damaged message, other random numbers."""
+"""The NAS programs detect faults: skipped kernels, damaged messages, wrong random numbers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 RANDOM = ("cg", "ep", "ft", "is", "mg")
-# How many ranks, and which message that rank 1 gets is lost: one in the middle of what is timed. CG begins
-# every iteration anew from what is almost the eigenvector, and heals what went wrong before: one of its last.
+# Number of ranks, and number of the message to rank 1 that is lost, in the middle of the timed part. For CG
+# it is one of the last, because every iteration restarts from the current eigenvector and so corrects earlier
+# errors.
 MESSAGES = {
     "bt": (4, 300),
     "cg": (2, 1577),
@@ -61,7 +62,7 @@ def test_the_program_that_can_be_broken_is_not_by_itself(native_openmpi: Native,
 
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_kernels_that_are_lost_are_noticed(native_openmpi: Native, tmp_path: Path, ranks: int) -> None:
-    """Every seventh is; EP has one alone."""
+    """Skipped kernels are detected: every seventh, or in EP the only one."""
     program = broken(native_openmpi)
     found = results(native_openmpi, tmp_path, ranks, program, ("ep",), {"KIVIAT_BROKEN_KERNEL": "1"})
     several = [name for name in PROGRAMS if name != "ep"]

@@ -1,6 +1,6 @@
-"""The native side with AddressSanitizer and UndefinedBehaviorSanitizer: a report of either ends the process.
+"""The native code with AddressSanitizer and UndefinedBehaviorSanitizer, whose reports end the process.
 
-Leaks are not looked for: those of the MPI libraries hide ours. Only `make test-full` runs this file, as
+Leaks are not checked, because the MPI libraries have many. Only `make test-full` runs this file, because
 building takes minutes.
 """
 
@@ -43,14 +43,14 @@ def clean(said: str) -> bool:
 
 @pytest.fixture(autouse=True)
 def options(monkeypatch: pytest.MonkeyPatch) -> None:
-    # What is preloaded comes before the sanitizer's own library.
+    # Preloaded libraries must come before the sanitizer's own library.
     monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0")
     monkeypatch.setenv("UBSAN_OPTIONS", "print_stacktrace=1")
 
 
 @pytest.fixture(scope="module")
 def sanitized(openmpi: Toolchain) -> Native:
-    """The preset `sanitized` of CMakePresets.json."""
+    """Build with the preset `sanitized` of CMakePresets.json."""
     for command in (["cmake", "--preset", "sanitized"], ["cmake", "--build", "--preset", "sanitized"]):
         done = subprocess.run(command, cwd=builds.CHECKOUT, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
@@ -58,7 +58,7 @@ def sanitized(openmpi: Toolchain) -> Native:
 
 
 def test_a_fault_is_reported(openmpi: Toolchain, tmp_path: Path) -> None:
-    """The flags do what this file relies on."""
+    """The sanitizers report errors; all other tests of this file rely on it."""
     (tmp_path / "a.cpp").write_text("int main(int n, char**) { int a[2] = {}; return a[n + 1]; }\n")
     compiled = subprocess.run(
         [openmpi.mpicxx, *FLAGS.split(), "a.cpp", "-o", "a"], cwd=tmp_path, capture_output=True
@@ -72,12 +72,12 @@ def test_a_fault_is_reported(openmpi: Toolchain, tmp_path: Path) -> None:
 def test_native_tests(sanitized: Native, ranks: int) -> None:
     done = sanitized.run(ranks, sanitized.folder / "kiviat-tests", limit_s=LIMIT_S)
     assert clean(done.stdout + done.stderr), done.stderr[-4000:]
-    assert "tests, " in done.stdout  # under a sanitizer some take too long, which is no fault of theirs
+    assert "tests, " in done.stdout  # with a sanitizer some tests may exceed their time limits
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_benchmarks(sanitized: Native, ranks: int, tmp_path: Path) -> None:
-    """Every benchmark, with all values of its axes."""
+    """Every benchmark runs without a report, with all values of its axes."""
     lines = [line for one in sanitized.described().values() for line in cases_of(one)]
     (tmp_path / "cases").write_text("\n".join(line for line in lines if "cache=off" not in line) + "\n")
     done = sanitized.run(
@@ -91,7 +91,7 @@ def test_benchmarks(sanitized: Native, ranks: int, tmp_path: Path) -> None:
 
 
 def test_cases_of_strangers(sanitized: Native, tmp_path: Path) -> None:
-    """cases.txt with words replaced: each case gives a result, or the file is refused in one line."""
+    """Cases files with replaced words yield results, or are refused in one line."""
     from tests.fuzz.mutate import change_lines
 
     rng, refused = Random(7), 0
@@ -114,7 +114,7 @@ def test_cases_of_strangers(sanitized: Native, tmp_path: Path) -> None:
 
 @pytest.fixture
 def own_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What kiviat builds, it builds with sanitizers."""
+    """Make kiviat build with sanitizers."""
     monkeypatch.setenv("CXXFLAGS", FLAGS)
     monkeypatch.setenv("XDG_CACHE_HOME", str(builds.CHECKOUT / "build" / "sanitized-cache"))
 
@@ -125,7 +125,7 @@ def own_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_programs_preload(
     product: str, words: tuple[str, ...], openmpi: Toolchain, own_builds: None, tmp_path: Path
 ) -> None:
-    """The recorder and the profiler, under all kinds of calls."""
+    """The recorder and the profiler handle all kinds of MPI calls without a report."""
     build(openmpi, product=product)
     wrapper = openmpi.mpicxx.with_name(openmpi.mpicxx.name.replace("mpicxx", "mpicc"))
     compile_: list[str | Path] = [
@@ -149,7 +149,7 @@ def test_what_programs_preload(
 
 
 def test_the_replayer(own_builds: None, tmp_path: Path) -> None:
-    """The streams of a recorded program, and damaged ones."""
+    """The replayer handles the streams of a recorded program, and damaged ones, without a report."""
     toolchain = find_toolchain(SIMULATOR)
     replayer = build(toolchain, product=REPLAYER)
     machine = find_machine(str(builds.CHECKOUT / "tests" / "simulated" / "small.toml"))
@@ -180,7 +180,9 @@ def test_the_replayer(own_builds: None, tmp_path: Path) -> None:
 
 
 def test_the_reader_of_streams(tmp_path: Path) -> None:
-    """The replayer's reader alone, over an MPI that does nothing, on many more damaged streams."""
+    """The reader of the replayer handles many damaged streams, with an MPI that does nothing, without a
+    report.
+    """
     folder = builds.CHECKOUT / "build" / "fuzz-reader"
     source = builds.CHECKOUT / "native" / "trace" / "fuzz"
     commands: tuple[list[str | Path], ...] = (

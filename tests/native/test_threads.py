@@ -1,4 +1,4 @@
-"""Benchmarks with communicating threads, which run only in launches with threads."""
+"""Benchmarks with communicating threads, which run only in launches with MPI_THREAD_MULTIPLE."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def test_in_another_launch_they_are_skipped(native: Native, tmp_path: Path, leve
 
 @pytest.mark.both_mpis
 def test_all_threads_get_their_own_messages(native: Native, tmp_path: Path) -> None:
-    """Each has a payload of its own: had they been swapped, the check would have failed."""
+    """All threads receive their own messages: each has a different payload, so swapped messages would fail
+    the check.
+    """
     measured = results(native, tmp_path, *variants(1, 2, 3), f"none latency_mt bytes=0 {SHORT}")
     assert {(one["case"], one["check"]) for one in measured[:-1]} == {
         (line.split()[0], "passed") for line in variants(1, 2, 3)

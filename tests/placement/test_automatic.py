@@ -1,4 +1,4 @@
-"""Placements of lowest cost: compared with all placements, with simple ones, and with a paper."""
+"""Placements of minimal cost, compared with all placements, with simple ones, and with a paper."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def all_mappings(ranks: int, room: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def best_of_all(traffic: Traffic, target: Target, objective: str) -> float:
-    """Of all mappings."""
+    """Return the minimal cost over all mappings."""
     nodes = np.array(list(all_mappings(traffic.ranks, target.room.tolist())))
     source, destination = nodes[:, traffic.source], nodes[:, traffic.target]
     if objective == "max-link":
@@ -69,13 +69,15 @@ def best_of_all(traffic: Traffic, target: Target, objective: str) -> float:
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_nothing_is_better_among_all_mappings(objective: str) -> None:
-    """Seeded graphs of 6 to 10 ranks; where all can be tried, what is found is the best there is."""
+    """The placement found is optimal for seeded graphs of 6 to 10 ranks, wherever all mappings can be
+    tried.
+    """
     source = random.Random(31)
     for kind, usual_ranks, network, usual_slots in [
         *(("random", 9, "torus", 4), ("scale-free", 8, "dragonfly", 4)),
         *(("groups", 8, "fat-tree", 3), ("tree", 10, "crossbar", 6)),
     ]:
-        # Trying all placements takes a thousand times as long for the worst link.
+        # For the objective "worst link", trying all mappings takes a thousand times as long.
         ranks, slots = (6, 3) if objective == "max-link" else (usual_ranks, usual_slots)
         traffic = graphs.traffic(source, kind, ranks)
         target = graphs.target(source, network, traffic.ranks, slots)
@@ -89,8 +91,11 @@ SPARSE = [(0, 2, 694), (3, 2, 456), (4, 3, 91), (6, 3, 457), (6, 7, 763), (7, 2,
 
 
 def test_sparse_matrices_on_nodes_of_two() -> None:
-    """Of 46 random matrices of 8 ranks, 3 got a placement that was not the best on 4x2; the first is SPARSE,
-    where 2004 bytes were between nodes instead of 1884."""
+    """The placement is optimal for sparse random matrices on nodes of two ranks.
+
+    Of 46 such matrices of 8 ranks on 4x2, 3 once got a suboptimal placement; SPARSE is the first, with 2004
+    bytes between nodes instead of 1884.
+    """
     source = random.Random(46)
     matrices = [SPARSE]
     for _ in range(4):
@@ -108,7 +113,9 @@ def test_sparse_matrices_on_nodes_of_two() -> None:
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_branch_and_bound_finds_the_best_of_all_mappings(objective: str) -> None:
-    """From any placement, on nodes of different sizes, with ranks that are alike and one that is silent."""
+    """Branch and bound finds an optimal mapping from any initial placement, on nodes of different sizes, with
+    equivalent ranks and a rank without messages.
+    """
     source = random.Random(10)
     torus = of_machine(find_machine("torus-3d"), 6, "7x1")
     dragonfly = of_machine(find_machine("slingshot-dragonfly"), 6, "5x2")
@@ -151,8 +158,9 @@ def test_never_worse_than_cyclic_blocked_or_what_is_given() -> None:
 
 
 def test_a_hidden_grid_is_found_again() -> None:
-    """A cube of 4 x 4 x 4 numbered by chance: nodes of eight ranks are cubes of two, and one plane of 16
-    pairs is cut in each direction. The same placement comes out each time."""
+    """A randomly renumbered grid of 4 x 4 x 4 ranks is placed optimally on nodes of eight: as cubes of two,
+    with 16 pairs cut in each direction. The result is reproducible.
+    """
     source = random.Random(8)
     names = list(range(64))
     source.shuffle(names)
@@ -173,13 +181,13 @@ def test_a_hidden_grid_is_found_again() -> None:
 
 
 def all_to_all(ranks: int) -> Traffic:
-    """FT and IS: everyone sends the same to everyone."""
+    """Traffic of FT and IS: every rank sends the same number of bytes to every other."""
     pairs = [(one, other) for one in range(ranks) for other in range(ranks) if one != other]
     return Traffic.of_entries(ranks, [(one, other, 1, 1000) for one, other in pairs])
 
 
 def conjugate_gradient(side: int) -> Traffic:
-    """CG on side x side ranks: sums along rows over distances 1, 2, 4, …, then a transposition."""
+    """Traffic of CG on side x side ranks: sums along rows over distances 1, 2, 4, …, then a transposition."""
     entries = []
     for row in range(side):
         for column in range(side):
@@ -198,8 +206,10 @@ def between_nodes(traffic: Traffic, shape: str, policy: str) -> int:
 
 
 def test_network_bytes_as_narayanaswamy_balaji_and_feng_found_them() -> None:
-    """ "Impact of Network Sharing in Multi-core Architectures" (2008): FT and IS send 6.7 % less over the
-    network in 8x2 than in 16x1, however they are placed; CG half as much blocked as cyclic in 16x4."""
+    """Network bytes agree with Narayanaswamy, Balaji and Feng, "Impact of Network Sharing in Multi-core
+    Architectures" (2008): FT and IS send 6.7 % less over the network in 8x2 than in 16x1, in any
+    placement; CG sends half as much with blocked as with cyclic placement in 16x4.
+    """
     alone = between_nodes(all_to_all(16), "16x1", "blocked")
     for policy in ("blocked", "cyclic"):
         shared = between_nodes(all_to_all(16), "8x2", policy)
@@ -210,7 +220,9 @@ def test_network_bytes_as_narayanaswamy_balaji_and_feng_found_them() -> None:
 
 
 def test_what_is_predicted_is_counted_message_by_message() -> None:
-    """On one switch: n1 sends 30 out and gets 5, n2 gets 30 + 7, of which 7 from n3."""
+    """Predicted bytes equal those counted message by message: on one switch n1 sends 30 B and receives 5 B,
+    n2 receives 30 + 7 B, of which 7 B come from n3.
+    """
     traffic = Traffic.of_entries(
         5, [(0, 1, 1, 100), (0, 2, 1, 10), (1, 3, 1, 20), (4, 2, 1, 7), (3, 0, 1, 5)]
     )
@@ -226,7 +238,7 @@ def test_what_is_predicted_is_counted_message_by_message() -> None:
     ("name", "nodes"), [("torus-3d", 64), ("slingshot-dragonfly", 40), ("sicortex-sc072", 12)]
 )
 def test_loads_of_links_add_up(name: str, nodes: int) -> None:
-    """What all cables carry together is bytes times cables crossed, and so it is after each exchange."""
+    """The loads of all cables add up to bytes times cables crossed, also after each exchange of two ranks."""
     traffic = graphs.traffic(random.Random(5), "random", 2 * nodes)
     target = of_machine(find_machine(name), traffic.ranks, f"{nodes}x2")
     state = Loads(traffic, np.arange(2 * nodes) % nodes, target.room, target.routes)
@@ -259,7 +271,9 @@ def test_gains_are_what_costs_become_less() -> None:
 
 
 def test_partners_come_to_one_socket() -> None:
-    """Ranks 0 and 2, 1 and 3 talk most; the two sockets of a node have two cores each."""
+    """Ranks that communicate most share a socket: 0 with 2, and 1 with 3, on a node with two sockets of two
+    cores.
+    """
     traffic = Traffic.of_entries(4, [(0, 2, 1, 100), (1, 3, 1, 100), (0, 1, 1, 10)])
     target = of_shape("1x2x2")
     layout = layout_of_nodes(traffic, target, np.zeros(4, dtype=np.int64), bound=True)
@@ -270,7 +284,9 @@ def test_partners_come_to_one_socket() -> None:
 
 
 def test_fewer_ranks_than_places_and_uneven_nodes() -> None:
-    """Four that talk to each other go to the only node that takes four, whichever that is."""
+    """Four ranks that communicate with each other are placed on the only node with four free cores, whichever
+    it is.
+    """
     traffic = Traffic.of_entries(
         6, [(one, other, 1, 50) for one in range(4) for other in range(one)] + [(4, 5, 1, 9)]
     )

@@ -1,4 +1,4 @@
-"""Output of `kiviat place --emit` read by real launchers: ranks run on the chosen nodes."""
+"""Output of `kiviat place --emit` is accepted by real launchers: ranks run on the chosen nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ __all__ = ["any_mpi"]
 
 
 def test_ranks_come_to_the_nodes_that_were_chosen(any_mpi: Toolchain, tmp_path: Path) -> None:
-    """Nodes are made up, as in test_emit; partners are 0 and 3, 1 and 5, 2 and 4."""
+    """Ranks run on the chosen nodes, which are simulated as in test_emit; the partners are 0 and 3, 1 and 5,
+    2 and 4.
+    """
     agent = tmp_path / "agent"
     agent.write_text(AGENT)
     agent.chmod(0o755)
@@ -40,7 +42,7 @@ def test_ranks_come_to_the_nodes_that_were_chosen(any_mpi: Toolchain, tmp_path: 
 
 
 def test_cores_are_taken_as_chosen_by_open_mpi(openmpi: Toolchain, tmp_path: Path) -> None:
-    """It takes any core for any rank; here the two of this machine, turned round."""
+    """Open MPI binds ranks to the chosen cores: the two of this machine in reverse order."""
     (here,) = local_topology().nodes
     if len(here.cores) < 2:
         pytest.skip("one core: two ranks cannot be bound differently")

@@ -1,4 +1,4 @@
-"""Options and files for launchers: compared with golden text, interpreted, and tried."""
+"""Options and files for launchers: compared with golden text, interpreted, and executed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from kiviat.machine.topology import Node, Topology, local_topology
 from kiviat.placement import Emitted, Layout, Place, differences, emit, place
 from kiviat.record import InputError
 
-# Two nodes of two sockets of two cores, numbered in turn as some vendors do; rank 2 is on n1 again.
+# Two nodes of two sockets of two cores, whose numbers alternate between sockets as on some machines; rank 2
+# is on n1 again.
 ALTERNATING = Topology(tuple(Node(name, ((0, 2), (1, 3))) for name in ("n1", "n2")))
 CYCLIC = place(ALTERNATING, 3, "cyclic")
 CYCLIC_BOUND = place(ALTERNATING, 3, "cyclic", binding="virtual-processor")
 BLOCKED = place(ALTERNATING, 4, "blocked", per_node=2)
-# No turn of nodes repeats in n2 n1 n2 n2 n1.
+# The sequence n2 n1 n2 n2 n1 is not periodic.
 MIXED = Layout("file:f", ALTERNATING, tuple(Place(node) for node in (1, 0, 1, 1, 0)))
 MIXED_BOUND = Layout(
     "file:f",
@@ -51,7 +52,9 @@ def test_open_mpi_4() -> None:
 
 
 def test_open_mpi_5_numbers_cores_as_hwloc() -> None:
-    """Core 2 is the second of the first socket, thus 1."""
+    """Open MPI 5 uses hwloc's numbers of cores: core 2 is the second core of the first socket, so it becomes
+    1.
+    """
     assert emit(CYCLIC, "openmpi", "5.0.11") == emit(CYCLIC, "openmpi", "4.1.4")
     assert emit(CYCLIC_BOUND, "openmpi", "5.0.11") == Emitted(
         (
@@ -131,7 +134,7 @@ def test_an_unknown_launcher_is_refused() -> None:
 
 
 def read_back(emitted: Emitted, family: str, ranks: int) -> list[str]:
-    """The node of each rank, by what the launcher's manual says of its words."""
+    """Return the node of each rank by interpreting the output according to the launcher's manual."""
     words = list(emitted.arguments)
     hosts = emitted.files.get("hosts", "").split("\n")[:-1]
     options = dict(word.split("=", 1) for word in words if "=" in word)
@@ -206,7 +209,7 @@ exec /bin/sh -c "$*"
 def launched(
     layout: Layout, toolchain: Toolchain, folder: Path, more: tuple[str, ...] = ()
 ) -> list[dict[str, Any]]:
-    """Each rank as it saw itself, started by the real launcher."""
+    """Start ranks by the real launcher and return the node and cores that each rank observed."""
     emitted = emit(layout, toolchain.family, toolchain.version)
     for name, text in emitted.files.items():
         (folder / name).write_text(text)
@@ -227,7 +230,7 @@ def launched(
 
 @pytest.fixture(params=["openmpi", "mpich", "wheel"])
 def any_mpi(request: pytest.FixtureRequest) -> Toolchain:
-    """Open MPI 4, MPICH 4 and MPICH 5."""
+    """Provide Open MPI 4, MPICH 4 and MPICH 5 in turn."""
     found: Toolchain = request.getfixturevalue(request.param)
     return found
 
@@ -258,9 +261,11 @@ def nodes_and_cores(layout: Layout) -> list[tuple[str, int | None]]:
 
 @pytest.mark.parametrize("policy", ["blocked", "cyclic", "plane:2", "mixed"])
 def test_real_launchers_on_nodes_that_are_made_up(any_mpi: Toolchain, tmp_path: Path, policy: str) -> None:
-    """The agent that should reach another node starts the launcher's daemon here, under that node's name.
+    """Real launchers place ranks on fabricated nodes: instead of connecting to another node, a script starts
+    the launcher's daemon locally under that node's name.
 
-    Each has a temporary folder of its own: Open MPI's daemons on one host destroyed each other's files.
+    Each daemon has its own temporary folder, because Open MPI's daemons on one host destroy each other's
+    files.
     """
     agent = tmp_path / "agent"
     agent.write_text(AGENT)
@@ -271,7 +276,7 @@ def test_real_launchers_on_nodes_that_are_made_up(any_mpi: Toolchain, tmp_path: 
     if policy == "mixed":
         file = tmp_path / "places"
         file.write_text("made-up-2\nmade-up-0\nmade-up-1\nmade-up-0\nmade-up-2\n")
-        # MPICH 4 takes each part of a node for a node, and begins with its cores again.
+        # MPICH 4 counts each line of the file as a node and starts again with its first core.
         binding = None if any_mpi.family == "mpich" and any_mpi.version.startswith("4") else binding
         layout = place(topology, 5, f"file:{file}", binding=binding)
     else:

@@ -18,7 +18,7 @@ def cluster(*slots: int) -> Topology:
 
 
 def uniform(nodes: int, *sockets: int) -> Topology:
-    """`nodes` equal ones with so many cores on each socket, numbered socket by socket."""
+    """Return `nodes` equal nodes with this number of cores per socket, numbered socket by socket."""
     cores = iter(range(sum(sockets)))
     numbers = tuple(tuple(next(cores) for _ in range(size)) for size in sockets)
     return Topology(tuple(Node(f"n{index}", numbers) for index in range(1, nodes + 1)))
@@ -29,7 +29,7 @@ def nodes_of(layout: Layout) -> list[int]:
 
 
 def shapes() -> Iterator[tuple[list[int], int]]:
-    """Slots of each node and a number of ranks that fits; some nodes have none."""
+    """Return random numbers of slots per node, some 0, and a number of ranks that fits."""
     source = random.Random(20)
     for _ in range(300):
         slots = [source.randint(0, 5) for _ in range(source.randint(1, 6))]
@@ -38,7 +38,7 @@ def shapes() -> Iterator[tuple[list[int], int]]:
 
 
 def by_hand(slots: list[int], ranks: int, block: int | None) -> list[int]:
-    """One rank after the other goes where the definition says, `block` in a row to a node."""
+    """Return the node of each rank, assigned rank by rank as the definition says, in blocks of `block`."""
     left, nodes, at, in_a_row = list(slots), [], 0, 0
     for _ in range(ranks):
         while not left[at] or in_a_row == block:
@@ -71,7 +71,9 @@ def test_ranks_per_node_decide_how_many_nodes_take_part(policy: str) -> None:
 
 
 def test_the_shapes_of_the_paper_on_sixteen_dual_processor_nodes() -> None:
-    """Section 4.3: a random peer is on another node with a chance of 14/15 in 8x2 and of 12/15 in 4x4."""
+    """Random peers are on another node with probability 14/15 in 8x2 and 12/15 in 4x4, as in section 4.3 of
+    the paper on sixteen dual-processor nodes.
+    """
     topology = uniform(16, 2, 2)
     for text, policy, expected, off_node in [
         ("16x1", "blocked", list(range(16)), 15),
@@ -117,7 +119,7 @@ def bound_cores(
 
 
 def test_binding_modes_on_a_dual_processor_node() -> None:
-    """Two cores on each of two sockets: 0 and 1, 2 and 3."""
+    """Binding modes on a node of two sockets with two cores each: 0 and 1, 2 and 3."""
     node = uniform(1, 2, 2)
     assert bound_cores(node, 3, "co-processor") == [(0, 0, 0), (0, 1, 2), (0, 0, 1)]
     assert bound_cores(node, 3, "virtual-processor") == [(0, 0, 0), (0, 0, 1), (0, 1, 2)]
@@ -127,7 +129,9 @@ def test_binding_modes_on_a_dual_processor_node() -> None:
 
 
 def test_binding_over_uneven_sockets() -> None:
-    """Each rank has a core of its own, and each mode spreads over sockets as it says."""
+    """With uneven sockets, each rank gets a core of its own, and ranks are spread over sockets according to
+    the mode.
+    """
     source = random.Random(21)
     for _ in range(100):
         sizes = [source.randint(1, 4) for _ in range(source.randint(2, 4))]
@@ -193,7 +197,7 @@ def test_shapes() -> None:
             parse_shape(text)
 
 
-FOUR = uniform(4, 2)  # two cores on each of four nodes, all on one socket
+FOUR = uniform(4, 2)  # four nodes with two cores on one socket
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Differences between requested and observed places of ranks."""
+"""Differences between requested and observed locations of ranks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 from kiviat.machine.topology import Node, Topology
 from kiviat.placement import Layout, differences, place
 
-# Two sockets of two cores of two threads each: the threads of core 1 are 1 and 5.
+# Two sockets of two cores with two threads; core 1 has threads 1 and 5.
 NODES = Topology(tuple(Node(f"n{index}", ((0, 1), (2, 3))) for index in range(1, 5)))
 
 
 def as_asked(layout: Layout) -> list[dict[str, Any]]:
-    """The launch event of ranks that are where they should be, with both threads of their core."""
+    """Return a launch event in which all ranks run as requested, on both threads of their core."""
     said = []
     for rank, where in enumerate(layout.places):
         node = layout.topology.nodes[where.node]
@@ -44,7 +44,7 @@ def test_nothing_to_say_where_all_is_as_asked(policy: str, binding: str | None) 
             differences(layout, [{**rank, "node": None, "socket": None, "cpus": None} for rank in said]) == []
         )
         random.Random(23).shuffle(said)
-        # Nodes are numbered as the program meets them, and hosts may have a domain.
+        # Nodes have the numbers that kiviat-bench assigns, and host names may have a domain.
         renumbered = [{**rank, "node": 3 - rank["node"], "host": f"{rank['host']}.cluster"} for rank in said]
         assert differences(layout, renumbered) == []
 
@@ -119,14 +119,16 @@ def test_bound_though_nobody_asked() -> None:
 
 
 def test_sockets_that_are_not_as_assumed() -> None:
-    """The cores are those asked for, but the node numbers them otherwise: 0 and 2 lie in one socket."""
+    """A difference in socket numbering is reported: ranks have the requested cores, but on this node cores 0
+    and 2 belong to one socket.
+    """
     layout = place(NODES, 2, "blocked", binding="co-processor")
     said = as_asked(layout)
     said[1]["socket"] = [0]
     assert differences(layout, said) == [
         "ranks share a socket but were to be apart (2 of 2): 0 with 1, 1 with 0"
     ]
-    # A machine may number its sockets as it likes.
+    # Sockets may have arbitrary numbers.
     said[1]["socket"] = [7]
     assert differences(layout, said) == []
 

@@ -1,4 +1,4 @@
-"""Routes through networks, compared with a walk arc by arc as the simulator does it."""
+"""Routes through networks, compared with an arc-by-arc walk like the simulator's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from kiviat.record import InputError
 
 
 def walked(network: Network, start: int, to: int) -> list[tuple[int, int]]:
-    """native/simgrid/platform.cpp: of the arcs that lead on, number to / divisor, modulo their number."""
+    """Return the route by the rule of native/simgrid/platform.cpp: of the possible next arcs, the one with
+    number (to / divisor) modulo their number.
+    """
     backwards = Network(network.nodes, divisors=network.divisors)
     backwards.arcs = [networks.Arc(arc.end, arc.start) for arc in network.arcs]
     left = backwards.hops(to)
@@ -53,7 +55,9 @@ def test_ways_are_those_of_the_simulator(name: str) -> None:
 
 
 def test_one_switch_is_as_any_network() -> None:
-    """It has a short cut."""
+    """A network of one switch, which has a faster implementation, gives the same routes as the general
+    one.
+    """
     for nodes in (1, 2, 5):
         network = networks.build("crossbar", nodes, {}, "here")
         routes = Routes(network, nodes)

@@ -1,4 +1,4 @@
-"""Description of a small kiviat-bench: one benchmark for each kind of rule."""
+"""A description of a small kiviat-bench with one benchmark for each kind of rule."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def describe() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def load(tmp_path: Path, describe: list[dict[str, Any]]) -> Callable[..., Plan]:
-    """Loads a plan of which only the interesting part is given."""
+    """Load a plan that consists of the given part and defaults."""
 
     def loaded(text: str, ranks: int = 4, asked_ranks: str | None = None, **overrides: Any) -> Plan:
         path = tmp_path / "mine.toml"

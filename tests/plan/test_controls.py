@@ -1,4 +1,4 @@
-"""Controls and their defaults, which are defined in four places, agree."""
+"""The four definitions of controls and their defaults agree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kiviat.record.schema import schema
 
 ROOT = Path(__file__).parents[2]
 OF_THE_PLAN = schema("plan")["$defs"]["controls"]["properties"]
-# Those of a case that a plan gives elsewhere.
+# Controls that plans specify in other ways.
 OF_THE_CASE = {"ranks", "bytes", "seed"}
 
 
@@ -25,7 +25,7 @@ def _native() -> set[str]:
 
 
 def _documented() -> dict[str, str]:
-    """The default of each control, as the table of formats.md writes it."""
+    """Return the default of each control according to the table in formats.md."""
     text = (ROOT / "docs/reference/formats.md").read_text()
     table = text.split("Controls of all benchmarks:", 1)[1].split("\n\n")[1]
     found: dict[str, str] = {}
@@ -43,7 +43,7 @@ def test_the_native_program_knows_the_controls_of_the_schema() -> None:
 
 def test_the_docs_list_them_with_their_defaults() -> None:
     documented = _documented()
-    assert set(documented) == _native() - {"bytes"}  # which is listed with the axes
+    assert set(documented) == _native() - {"bytes"}  # `bytes` is listed with the axes
     of_the_plan = {name: value for name, value in documented.items() if name not in OF_THE_CASE}
     assert {name: value for name, value in of_the_plan.items() if value != "–"} == {
         name: str(value) for name, value in DEFAULTS.items()
@@ -51,7 +51,9 @@ def test_the_docs_list_them_with_their_defaults() -> None:
 
 
 def test_the_native_program_has_the_same_defaults() -> None:
-    """A default stands where the control is read, or at the limit of that name."""
+    """The native program uses the documented defaults, which its source contains where the control is read,
+    or where the limit of that name is defined.
+    """
     text = "".join((ROOT / "native/measure" / name).read_text() for name in ("trial.cpp", "per_call.cpp"))
     limits = (ROOT / "native/measure/stopping.hpp").read_text()
     for name, value in DEFAULTS.items():

@@ -63,7 +63,7 @@ def test_axes_at_their_default_are_left_out_and_lists_multiply(load: Load) -> No
 
 
 def test_whole_numbers_of_axes_may_have_units(load: Load) -> None:
-    """`--set long=64K` was refused, though -m takes 64K."""
+    """Integer axes accept units, as -m does: `--set long=64K`."""
     asked = load('[[cases]]\nbenchmarks = "uniband"\nbytes = 8', axes={"window": "2K"})
     assert ids(asked) == ["uniband/ranks=4/bytes=8/window=2048"]
 
@@ -147,9 +147,10 @@ def test_a_distance_needs_a_launch_that_reaches_as_far(load: Load) -> None:
 def test_a_distance_takes_one_rank_more_than_it_reaches(
     ranks: int, group: int, distance: int, load: Load
 ) -> None:
-    """Models asked for d + 1 ranks, simulations for (ranks - 1) d + 1, plans took any launch of more than d.
+    """A distance of d between n participating ranks needs (n - 1) d + 1 ranks, in plans, models and
+    simulations alike: four ranks 3 apart are ranks 0, 3, 6 and 9.
 
-    Ranks 0, 3, 6 and 9 take part where four are 3 apart, and ranks 0 and 3 where two are.
+    The three once had different rules.
     """
     least = (ranks - 1) * distance + 1
     axes = {"distance": distance} | ({"group": group} if group else {})
@@ -304,7 +305,11 @@ def test_an_unknown_plan_is_named_with_those_that_there_are() -> None:
 def test_an_option_that_nothing_uses_is_refused(
     names: list[str], given: dict[str, Any], said: str, load: Load
 ) -> None:
-    """`-m 8` was ignored by all_pairs, and so was every option that says how to sample, by studies."""
+    """An option that no selected benchmark uses is refused, such as `-m 8` for all_pairs, or sampling options
+    for studies.
+
+    Such options were once ignored.
+    """
     plan = f"[[cases]]\nbenchmarks = {names}\nbytes = 8"
     with pytest.raises(InputError, match=re.escape(said)):
         load(plan, benchmarks=names, **given)
@@ -317,7 +322,10 @@ def test_an_option_that_one_of_several_uses_is_no_mistake(load: Load) -> None:
 
 
 def test_a_study_beside_others_keeps_its_sizes(load: Load) -> None:
-    """`b_eff dense` became 97 cases, since the quick plan's sizes were given to all that it does not hold."""
+    """A study that is run together with other benchmarks keeps its own default sizes.
+
+    `b_eff dense` once expanded to 97 cases, because the quick plan's sizes were applied to the studies.
+    """
     text = 'bytes = "0:4M"\n[[cases]]\nbenchmarks = "pingpong"'
     found = load(text, benchmarks=["hpl", "dense"])
     assert ids(found) == ["hpl/ranks=4", "dense/ranks=4/bytes=1024", "dense/ranks=4/bytes=65536"]
@@ -327,6 +335,9 @@ def test_a_study_beside_others_keeps_its_sizes(load: Load) -> None:
 
 
 def test_a_size_that_a_benchmark_cannot_have_is_named(load: Load) -> None:
-    """`-m 3,8` measured 8 B alone, without a word."""
+    """A message size that a benchmark cannot have is refused by name.
+
+    `-m 3,8` once silently measured 8 B only.
+    """
     plan = load('[[cases]]\nbenchmarks = "allreduce"', bytes="3,8")
     assert plan.left_out == ("allreduce needs sizes in multiples of 4 bytes, not 3",)

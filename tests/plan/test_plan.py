@@ -53,7 +53,7 @@ def test_cases_with_threads_have_launches_of_their_own(load: Load, describe: lis
             (4, True, {"latency_mt"}),
         ]
     assert len(plan.worlds()) == 2
-    # Each launch costs its start: there are two more than without.
+    # Each launch adds its start-up time; this plan has two launches more.
     alone = load(TEXT)
     assert len(plan.together()) == len(alone.together()) + 2
 
@@ -83,7 +83,9 @@ def test_fixed_iterations_are_estimated_by_their_number(load: Load) -> None:
 
 
 def test_a_plan_knows_how_long_its_sizes_take(load: Load) -> None:
-    """The study says 60 s of itself, at the sizes of its own defaults."""
+    """The duration of a plan takes its message sizes into account; the study declares 60 s for its default
+    sizes.
+    """
     its_own = load('launches = 1\n[[cases]]\nbenchmarks = "hpl"\n')
     told = load('launches = 1\n[[cases]]\nbenchmarks = "hpl"\nnominal_s = 2.5\n')
     assert estimate(its_own).likely_s == pytest.approx(60, abs=1)

@@ -1,4 +1,4 @@
-"""The shipped plans, expanded with the real program's description of its benchmarks."""
+"""The shipped plans, expanded with the descriptions of the real benchmarks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_study_of_sharing_has_the_paper_s_arrangements() -> None:
 
 
 def test_standard_and_full_leave_no_benchmark_out(real: list[dict[str, Any]]) -> None:
-    # The kernels of HPC Challenge, the NAS programs and the applications have plans of their own.
+    # Kernels of HPC Challenge, NAS programs and applications have their own plans.
     elsewhere = ("app/", "hpcc/", "npb/")
     everything = {benchmark["name"] for benchmark in real if not benchmark["file"].startswith(elsewhere)}
     for name in ("standard", "full"):
@@ -148,7 +148,7 @@ def test_applications_are_the_plans_of_each(real: list[dict[str, Any]]) -> None:
     def cases_of(name: str) -> set[str]:
         return {case.id for case in load_plan(name, real, 3).cases}
 
-    # And the liquid of 4,194,304 atoms, four a cell: too much for a plan of its own on a small machine.
+    # The liquid of 4,194,304 atoms (four per cell) is too large for a plan on a small machine.
     large = {case for case in cases_of("applications") if "nx=128" in case}
     assert large == {f"lj/ranks={ranks}/nx=128/ny=128/nz=64/scaling=strong" for ranks in (1, 2, 3)}
     assert cases_of("applications") - large == cases_of("hpccg") | cases_of("gears") | cases_of("lj")
@@ -163,7 +163,9 @@ def default_scope(kernel: dict[str, Any]) -> str | None:
 
 
 def test_pairs_at_a_distance_meet_both_partners_by_default() -> None:
-    """Published first and last phases are alike: with `disjoint`, each has half of the pairs."""
+    """By default, pairs at a distance alternate between both partners, because published first and last
+    phases are equal; with `disjoint`, each phase has only half of the pairs.
+    """
     lines = Path(kiviat.plan.__file__).with_name("benchmarks.json").read_text(encoding="utf-8")
     (pairwise,) = (one for one in json.loads(lines) if one["name"] == "dense_pairwise")
     assert {axis["name"]: axis["default"] for axis in pairwise["axes"]}["matching"] == "halves"

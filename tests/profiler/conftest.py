@@ -1,4 +1,4 @@
-"""Programs compiled once for each MPI, and `kiviat profile` as a user calls it."""
+"""Fixtures: programs compiled once for each MPI, and `kiviat profile` as a user calls it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Compiled = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
-    """The program of a source, by the wrapper `compiler` of an MPI: mpicc, mpif90, …"""
+    """Return a function that compiles a source with a wrapper (mpicc, mpif90, …) of an MPI."""
     folder = tmp_path_factory.mktemp("programs")
 
     def program(toolchain: Toolchain, source: str, *options: str) -> Path:
@@ -40,7 +40,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
 
 @dataclass(frozen=True)
 class Done:
-    """`profile` is None where none was written."""
+    """Result of `kiviat profile`; reading `profile` fails if no file was written."""
 
     status: int
     out: str
@@ -52,7 +52,7 @@ class Done:
         return read_profile(self.path)
 
     def calls(self, name: str, rank: int | None = None, phase: int | None = None) -> int:
-        """How often ranks, or one of them, called MPI_`name`."""
+        """Return the number of calls of MPI_`name`, by all ranks or one."""
         lines = self.profile.calls
         chosen = lines.name == f"MPI_{name}"
         chosen &= (lines.rank == rank) | (rank is None)
@@ -66,7 +66,9 @@ class Done:
 
 
 def _yield_library(launcher: str) -> dict[str, str]:
-    """MPICH's ranks spin where there are more of them than cores, unless something else is preloaded too."""
+    """Return variables that preload another library, so that MPICH's ranks yield; otherwise they spin when
+    there are more ranks than cores.
+    """
     if not launcher.endswith("mpich"):
         return {}
     return {"LD_PRELOAD": str(library(find_toolchain("mpich"))), "KIVIAT_UCX_YIELD": "1"}
@@ -87,8 +89,8 @@ def profiled(tmp_path: Path) -> Profiled:
 def kiviat_profile(
     folder: Path, *words: str | Path, mpi: str | None = None, asks: Sequence[str] = ()
 ) -> Done:
-    """`mpi` is for programs that load theirs at run time; they cannot preload what MPICH is to call. `asks`
-    are options.
+    """Run `kiviat profile`. `mpi` names the MPI of programs that load theirs at run time; `asks` are options
+    of the command.
     """
     output = folder / "out.profile"
     named = ["--mpi", mpi] if mpi else []
@@ -105,6 +107,6 @@ def kiviat_profile(
     try:
         out, error = process.communicate(timeout=120)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # launcher and ranks with it: they would spin on
+        os.killpg(process.pid, signal.SIGKILL)  # kills launcher and ranks, which would spin for ever
         raise
     return Done(process.returncode, out, error, output)

@@ -13,7 +13,7 @@ SIZES = 36
 
 
 def halo_profile(side: int = 4, per_node: int = 4, steps: int = 100, **changes: Any) -> Profile:
-    """side × side ranks; each waits a tenth of a second more than the one before."""
+    """Return the profile of side × side ranks; each rank waits 0.1 s longer than the one before it."""
     ranks = side * side
     node = np.arange(ranks) // per_node
     entries = []
@@ -75,8 +75,8 @@ def halo_profile(side: int = 4, per_node: int = 4, steps: int = 100, **changes: 
 
 
 def halo_waits(ranks: int = 16) -> Waits:
-    """All ranks wait for the last one in the reduction, 0.3 s each, and for the one before in MPI_Waitall,
-    0.1 s; the last one's clock is another one.
+    """Return fabricated wait states: in the reduction all ranks wait 0.3 s for the last one, whose clock
+    differs; in MPI_Waitall each waits 0.1 s for its predecessor.
     """
     early, rank = np.arange(ranks - 1), np.arange(1, ranks)
     last = np.full(ranks - 1, ranks - 1)

@@ -24,12 +24,14 @@ _DESCRIPTION_AT, _STREAM_AT = 8192, 65536
 
 
 def call(entered_ms: float, left_ms: float, *events: Event, number: int = 0) -> Call:
-    """One call of a rank, and what is written of it; ranks and tags folded already."""
+    """Return one call with its entry and exit times and its events; ranks and tags are already
+    zigzag-encoded.
+    """
     return entered_ms, left_ms, number, events
 
 
 def write_rank(folder: Path, rank: int, ranks: int, calls: Sequence[Call], **header: int) -> None:
-    """`calls` in ms since the rank began."""
+    """Write the recording of a rank; times of `calls` are in ms since the start."""
     stream, last = bytearray(), 0
     for entered_ms, left_ms, number, events in calls:
         entered, left = int(1e6 * entered_ms), int(1e6 * left_ms)

@@ -48,10 +48,11 @@ def profile_of(mpi: Toolchain, program: Path, policy: str, folder: Path, *more: 
 def test_between_nodes(
     openmpi: Toolchain, compiled: Compiled, tmp_path: Path, policy: str, crossing: int
 ) -> None:
-    """Of the eight pairs of a ring so many have their ranks on two nodes.
+    """Bytes between nodes equal the interface counters, within the overhead of protocols, for a ring in which
+    a given number of the eight pairs crosses nodes.
 
-    Headers of Ethernet, IP and TCP, 66 B in 1514, make 5 %, and acknowledgements, but for large segments,
-    which the interfaces of namespaces hand over whole; the launcher's words are some kilobytes.
+    Headers of Ethernet, IP and TCP (66 B of 1514) add 5 %, plus acknowledgements; large segments between
+    network namespaces have less. The launcher adds some kilobytes.
     """
     program = compiled(openmpi, "exchange.c", "-lpthread")
     profile, shown = profile_of(openmpi, program, policy, tmp_path, "--mpi-traffic")
@@ -63,7 +64,7 @@ def test_between_nodes(
     assert len(profile.interfaces) == 4
     carried = sum(one.sent for one in profile.interfaces)
     assert expected <= carried <= 1.06 * expected + 1e6
-    # By the MPI's own count: the same, and a few small ones of its own.
+    # The MPI's own count is the same, plus a few small internal messages.
     assert profile.crossed is not None
     inside, across = profile.crossed.between(profile.node.tolist())
     assert expected <= across <= expected + 1e5
@@ -115,7 +116,9 @@ def test_a_program_is_recorded_on_other_nodes(openmpi: Toolchain, compiled: Comp
 def test_mpich_preloads_what_it_was_told_and_ours(
     mpich: Toolchain, compiled: Compiled, tmp_path: Path
 ) -> None:
-    """Its launcher preloads a library of ours into ranks on emulated nodes; the profiler's goes before it."""
+    """The profiler is preloaded before the library that Kiviat's MPICH launcher preloads into ranks on
+    emulated nodes.
+    """
     program = compiled(mpich, "exchange.c", "-lpthread")
     profile, _ = profile_of(mpich, program, "blocked", tmp_path)
     by_distance = dict(zip(DISTANCES, profile.calls.bytes.sum(axis=0).tolist(), strict=True))

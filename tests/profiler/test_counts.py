@@ -21,7 +21,9 @@ RANKS = 4
 
 @pytest.fixture(scope="module")
 def everything(toolchain: Toolchain, compiled: Compiled, tmp_path_factory: pytest.TempPathFactory) -> Done:
-    """Halo, collectives, sub-communicators and windows in one launch of four ranks."""
+    """Profile a program that combines halo exchange, collectives, sub-communicators and windows on four
+    ranks.
+    """
     from .conftest import kiviat_profile
 
     many = ["--oversubscribe"] if toolchain.family == "openmpi" else []
@@ -34,14 +36,16 @@ def everything(toolchain: Toolchain, compiled: Compiled, tmp_path_factory: pytes
 
 @pytest.mark.both_mpis
 def test_persistent_and_other_requests(everything: Done) -> None:
-    """2 × 2 ranks: up and down are the same rank, left and right too; ten steps, 1000 B each way."""
+    """Persistent and non-blocking requests are counted: ten steps on 2 × 2 ranks, where both neighbours along
+    a side are the same rank, send 1000 B each way.
+    """
     for rank in range(RANKS):
         assert everything.calls("Startall", rank) == 5
         assert everything.bytes("Startall", rank) == 5 * 4 * 1000
         assert everything.calls("Isend", rank) == 20
         assert everything.bytes("Isend", rank) == 20 * 1000
         assert everything.calls("Wait", rank) == 40 + 1
-        assert everything.bytes("Send_init", rank) == 0  # nothing is sent before it is started
+        assert everything.bytes("Send_init", rank) == 0  # nothing is sent before MPI_Start
 
 
 @pytest.mark.both_mpis
@@ -50,8 +54,8 @@ def test_matrix_of_messages(everything: Done) -> None:
     for rank in range(RANKS):
         expected[rank, rank ^ 1] += 20 * 1000
         expected[rank, rank ^ 2] += 20 * 1000
-        expected[rank, (rank + 1) % RANKS] += 40  # put
-    # Communicators in reverse order: their rank 0 is the last of its kind, their last one the first.
+        expected[rank, (rank + 1) % RANKS] += 40  # MPI_Put
+    # In communicators with reversed order, rank 0 is the last world rank, and the last rank is the first.
     expected[2, 0] += 11
     expected[3, 1] += 11
     assert everything.profile.sent.dense_bytes().tolist() == expected.tolist()
@@ -78,7 +82,7 @@ def test_collectives_by_participants(everything: Done) -> None:
     assert everything.bytes("Bcast", 1) == 3 * 20
     assert everything.bytes("Bcast", 0) == 0
     assert everything.bytes("Allreduce", 0) == 3 * 2 * 32 // 4
-    assert everything.bytes("Alltoallv", 0) == 0  # with itself alone
+    assert everything.bytes("Alltoallv", 0) == 0  # only to itself
     assert everything.calls("Ibarrier") == RANKS
 
 
@@ -98,7 +102,7 @@ def test_a_rank_spends_no_more_than_its_time(everything: Done) -> None:
 
 
 def test_phases(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
-    """MPI_Pcontrol: 1, then 2; off; then 1 again."""
+    """Calls are counted by phase of MPI_Pcontrol: 1, then 2, off, 1 again."""
     done = profiled(openmpi, 2, compiled(openmpi, "exchange.c", "-lpthread"), "phases")
     assert done.calls("Sendrecv", 0, phase=1) == 1 + 8
     assert done.calls("Sendrecv", 0, phase=2) == 2
@@ -115,7 +119,10 @@ def test_threads_lose_nothing(toolchain: Toolchain, compiled: Compiled, profiled
 def test_threads_spend_no_more_than_their_time(
     toolchain: Toolchain, compiled: Compiled, profiled: Profiled, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Calls of four threads overlap: their sum was 398.6 % of the time of their rank."""
+    """The time in MPI never exceeds a rank's time, even if four threads call MPI concurrently.
+
+    Their sum was once shown as 398.6 %.
+    """
     done = profiled(toolchain, 2, compiled(toolchain, "exchange.c", "-lpthread"), "threads")
     profile, use = done.profile, use_of(done.profile)
     assert profile.thread_count.tolist() == [5, 5]
@@ -131,7 +138,7 @@ def test_threads_spend_no_more_than_their_time(
 def test_what_ranks_send_to_themselves_goes_nowhere(
     toolchain: Toolchain, compiled: Compiled, profiled: Profiled
 ) -> None:
-    """It counted as sent within a socket."""
+    """Messages of a rank to itself are counted separately, not as sent within a socket."""
     done = profiled(toolchain, 1, compiled(toolchain, "exchange.c", "-lpthread"), "threads")
     use = use_of(done.profile)
     assert dict(zip(DISTANCES, use.bytes, strict=True)) == {**dict.fromkeys(DISTANCES, 0), "itself": 4000}
@@ -145,7 +152,10 @@ def test_files(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A program of collective file I/O was "0.0 % MPI", and of MPI_File there was no word."""
+    """File I/O calls are counted.
+
+    A program with collective file I/O was once shown as "0.0 % MPI".
+    """
     done = profiled(toolchain, 2, compiled(toolchain, "files.c"), tmp_path / "data")
     assert done.status == 0, done.err
     use = use_of(done.profile)
@@ -167,7 +177,9 @@ def test_files(
 
 @pytest.mark.parametrize("kind", ["", "-DHAS_MODULE", "-DHAS_F08"], ids=["mpif.h", "mpi", "mpi_f08"])
 def test_fortran(kind: str, toolchain: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
-    """Not once too few (Open MPI's Fortran does not call C's functions) and not twice (MPICH's does)."""
+    """Each Fortran call is counted exactly once, whether the MPI's Fortran bindings call its C functions
+    (MPICH) or not (Open MPI).
+    """
     program = compiled(toolchain, "fortran.F90", "-fallow-argument-mismatch", *filter(None, [kind]))
     done = profiled(toolchain, 3, program)
     assert done.status == 0, done.err
@@ -182,7 +194,7 @@ def test_fortran(kind: str, toolchain: Toolchain, compiled: Compiled, profiled: 
     assert done.bytes("Bcast", 2) == 2 * 16
     lines = done.profile.calls
     in_place = lines.sizes[lines.name == "MPI_Alltoallv"].sum(axis=0)
-    assert in_place.nonzero()[0].tolist() == [5]  # 20 B: the counts of what is received
-    # How far the messages of requests went is known when they are waited for.
+    assert in_place.nonzero()[0].tolist() == [5]  # 20 B, from the receive counts
+    # The distance of a request's message is known when the request is waited for.
     waited = lines.calls[lines.name == "MPI_Waitall"].sum(axis=0)
     assert waited[DISTANCES.index("unknown")] == 0

@@ -1,4 +1,4 @@
-"""Open MPI's own counts, added to a profile."""
+"""Open MPI's own message counts, added to a profile."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kiviat.profile.crossing import crossed, monitoring
 
-# Open MPI 4.1.4, two ranks, pml_monitoring_enable_output=3.
+# Output of Open MPI 4.1.4 with two ranks and pml_monitoring_enable_output=3.
 CAPTURED = """\
 # POINT TO POINT
 E\t0\t1\t1044 bytes\t16 msgs sent\t0,0,0,3,2,1,0,10,0
@@ -20,7 +20,9 @@ O2A\t0\t0 bytes\t0 msgs sent
 
 
 def test_messages_are_read_and_collectives_not_twice(tmp_path: Path) -> None:
-    """With enable=1 the messages of collectives are among the others."""
+    """Messages of collectives are not counted twice: with pml_monitoring_enable=1 they are among the
+    point-to-point messages.
+    """
     (tmp_path / "crossing.0.prof").write_text(CAPTURED)
     (tmp_path / "crossing.1.prof").write_text(CAPTURED.replace("\t0\t1\t", "\t1\t0\t"))
     assert sorted(crossed(tmp_path)) == [(0, 1, 2, 64), (0, 1, 16, 1044), (1, 0, 2, 64), (1, 0, 16, 1044)]

@@ -1,4 +1,4 @@
-"""However a program ends, profiling does not change its end, and the counts are kept."""
+"""Profiling does not change how a program ends, and keeps the counts however it ends."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def test_output_and_exit_code_are_the_programs(
 
 @pytest.mark.parametrize("way", [pytest.param("left", marks=pytest.mark.full), "abort", "killed"])
 def test_without_finalize(way: str, openmpi: Toolchain, exchange: Path, profiled: Profiled) -> None:
-    """_exit, MPI_Abort and SIGKILL: counts up to there are kept, and it is said that it was no end."""
+    """After _exit, MPI_Abort or SIGKILL, the counts so far are kept, and the profile says that ranks did not
+    reach MPI_Finalize.
+    """
     done = profiled(openmpi, 3, exchange, way)
     assert done.status != 0
     assert done.out.startswith("done")
@@ -54,7 +56,7 @@ def test_without_finalize(way: str, openmpi: Toolchain, exchange: Path, profiled
 
 
 def test_a_child_is_another_program(openmpi: Toolchain, exchange: Path, profiled: Profiled) -> None:
-    """Neither what is forked nor what is started writes into the profile, or one of its own."""
+    """Forked and started child processes neither write into the profile nor create another one."""
     done = profiled(openmpi, 2, exchange, "fork")
     assert done.status == 0
     assert done.calls("Sendrecv") == 6
@@ -75,7 +77,7 @@ def test_a_program_behind_a_script(
 def test_an_mpi_that_is_loaded_at_run_time(
     toolchain: Toolchain, compiled: Compiled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As Python's mpi4py does it: the profiler's own look for MPI's functions must find them there."""
+    """The profiler works with an MPI that is loaded at run time, as by Python's mpi4py."""
     monkeypatch.setenv("MODULE", str(compiled(toolchain, "module.c", "-shared", "-fPIC")))
     host = tmp_path / "host"
     subprocess.run(["cc", PROGRAMS / "host.c", "-o", host], check=True)
@@ -90,7 +92,7 @@ def test_an_mpi_that_is_loaded_at_run_time(
 
 
 def test_nothing_was_seen(openmpi: Toolchain, profiled: Profiled, tmp_path: Path) -> None:
-    """A script whose program turns out to be none of MPI's."""
+    """If a script never calls MPI, no profile is written, and a message says so."""
     script = tmp_path / "run.sh"
     script.write_text("#!/bin/sh\necho as ever\nexit 7\n")
     script.chmod(0o755)
@@ -102,7 +104,9 @@ def test_nothing_was_seen(openmpi: Toolchain, profiled: Profiled, tmp_path: Path
 
 
 def test_preloaded_where_there_is_no_mpi(openmpi: Toolchain, tmp_path: Path) -> None:
-    """The launcher, shells, …: symbols of an MPI that is not there must not be asked for at the start."""
+    """The preloaded library does not disturb processes without MPI, such as launchers and shells: it resolves
+    no MPI symbols when it is loaded.
+    """
     environment = {"LD_PRELOAD": str(TOOL.library(openmpi)), "LD_BIND_NOW": "1", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(["true"], env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -122,7 +126,7 @@ def test_a_static_program(openmpi: Toolchain, tmp_path: Path) -> None:
 
 
 def test_an_mpi_of_another_abi(openmpi: Toolchain, tmp_path: Path) -> None:
-    """A library that only bears the name."""
+    """A library that has an MPI's name, but another ABI, is not used."""
     subprocess.run(
         [
             "cc",
@@ -189,7 +193,10 @@ def test_another_file_is_not_overwritten(exchange: Path, tmp_path: Path) -> None
 
 
 def test_no_device_or_pipe_is_taken_for_a_profile(tmp_path: Path) -> None:
-    """/dev/null was replaced by the profile, and a pipe waited for a writer for ever."""
+    """Devices and pipes are not accepted as output or input.
+
+    /dev/null was once replaced by the profile, and reading a pipe blocked for ever.
+    """
     os.mkfifo(tmp_path / "pipe")
     for name in (tmp_path / "pipe", Path(os.devnull)):
         with pytest.raises(InputError, match="is a device or a pipe, but a profile must be readable later"):
@@ -200,7 +207,7 @@ def test_no_device_or_pipe_is_taken_for_a_profile(tmp_path: Path) -> None:
 def test_what_a_dead_kiviat_left(
     openmpi: Toolchain, exchange: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody there to collect: the folder of the ranks can be shown."""
+    """The ranks' files can be shown and reported directly if Kiviat was killed before it merged them."""
     folder = tmp_path / "ranks"
     folder.mkdir()
     words: list[str | Path] = [openmpi.mpiexec, "--oversubscribe", "-n", "2", exchange, "left"]

@@ -27,7 +27,7 @@ def test_each_phase_or_a_reason(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A meter of the site that is there, and phases that are too short for it."""
+    """Each phase has the energy of a meter file, or the reason that it is too short for the meter."""
     meter = tmp_path / "meter"
     meter.write_text("48211.5 J\n")
     monkeypatch.setenv("KIVIAT_ENERGY_FILE", str(meter))
@@ -40,7 +40,7 @@ def test_each_phase_or_a_reason(
     for one in each:
         assert all(seconds is not None and seconds > 0 for seconds in one.seconds)
         assert one.counters or one.words.startswith("unavailable: ")
-    # One rank reads for the machine.
+    # One rank reads the meter for the whole machine.
     assert each[0].energy is not None and each[1].energy is None
     assert "cannot measure durations below 10 s in all" in each[0].energy.words
     assert set(each[0].energy.joules) == {None}
@@ -60,7 +60,9 @@ def test_a_meter_that_is_renewed(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """20 W, told every 50 ms, while a program sleeps for 12 s in phase 3."""
+    """The energy of a phase of 12 s follows from a meter file that reports 20 W and is updated every
+    50 ms.
+    """
     meter, ended = tmp_path / "meter", threading.Event()
 
     def renew() -> None:
@@ -128,7 +130,7 @@ def test_what_one_machine_does_not_tell_is_not_known_of_all() -> None:
 
 
 def test_the_second_line_keeps_them(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
-    """With everything else that can be asked for."""
+    """Counters and energy are kept in a profile together with all other optional data."""
     done = profiled(
         openmpi, 2, compiled(openmpi, "late.c"), asks=("--counters", "--wait-states", "--mpi-traffic")
     )

@@ -1,4 +1,4 @@
-"""Profile files: version 1 is read, and decompression is limited."""
+"""Profile files: version 1 can be read, and decompression is limited."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS_AT = GROUPS_AT + 6
 
 
 def write_first_version(path: Path, mpi_ns: int, **changes: object) -> None:
-    """One rank lasts a second, and sends 8 B within its socket, as far as that version tells."""
+    """Write a file in format version 1: one rank that runs for a second and sends 8 B within its socket."""
     layout = {
         "format": "kiviat.profile/1",
         "fields": FIELDS,
@@ -66,7 +66,9 @@ def write_first_version(path: Path, mpi_ns: int, **changes: object) -> None:
 
 
 def test_the_first_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It holds no time of threads: more time in MPI than there is says nothing, and not 398.6 %."""
+    """Version 1 has no times of threads, so a time in MPI that exceeds the total time is shown as unknown,
+    not as 398.6 %.
+    """
     path = tmp_path / "a.profile"
     write_first_version(path, 250_000_000)
     use = use_of(read_profile(path))

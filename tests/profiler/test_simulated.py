@@ -38,7 +38,7 @@ def kiviat(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[
 
 @pytest.fixture(scope="module")
 def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program."""
+    """Compile the program."""
     folder = tmp_path_factory.mktemp("shapes")
     built = kiviat(folder, "cc", "-O1", PROGRAMS / "shapes.c", "-o", "shapes")
     assert built.returncode == 0, built.stderr
@@ -85,7 +85,9 @@ def everybody(ranks: int) -> Iterator[tuple[int, int]]:
 
 
 def distance(one: int, other: int, place: str) -> str:
-    """On nodes with two sockets of two cores; of ranks dealt out cyclically each fourth is on a node."""
+    """Return the expected distance of two ranks, on nodes with two sockets of two cores; with cyclic
+    placement every fourth rank shares a node.
+    """
     places = [divmod(rank, 4) if place == "blocked" else (rank % 4, rank // 4) for rank in (one, other)]
     if places[0][0] != places[1][0]:
         return "other node"
@@ -140,7 +142,7 @@ def test_a_simulation_is_the_same_with_the_profiler_and_says_that_it_is_one(
     assert bare.returncode == counted.returncode == 0, bare.stderr + counted.stderr
     assert bare.stdout.splitlines()[0] == counted.stdout.splitlines()[0]
     profile = read_profile(tmp_path / "out.profile")
-    # SimGrid lets MPI_Wtime take some nanoseconds.
+    # Each call of MPI_Wtime takes some simulated nanoseconds.
     assert profile.seconds[0] == pytest.approx(float(counted.stdout), abs=5e-8)
     assert profile.simulated is not None
     assert (profile.simulated.machine, profile.simulated.compute) == ("simulated:small", 0)
@@ -158,7 +160,7 @@ def test_a_simulation_is_the_same_with_the_profiler_and_says_that_it_is_one(
 
 
 def test_many_ranks_take_little_memory(shapes: Path, tmp_path: Path) -> None:
-    """Some thousands are in the bench; here as many as are quick."""
+    """Memory per rank is small; benchmarks/ measures thousands of ranks, this test fewer."""
     big = tmp_path / "small.toml"
     big.write_text(SMALL.read_text().replace("count = { value = 4,", "count = { value = 64,", 1))
     words = ("--on", f"simulated:{big}", "-n", "256", "-o", "many.profile", "--", shapes, "halo", "1", "64")
@@ -208,7 +210,9 @@ def test_what_cannot_be_is_refused_in_one_line(
 
 
 def test_steps_that_are_left_out_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CG makes the first of its steps, and the last of these stand for the others; verified, it makes all."""
+    """Skipped simulation steps are counted: of CG's steps only the first are executed, and the last of those
+    represent the rest; with payload checks all are executed, and the counts are equal.
+    """
     words = ("profile", "--on", f"simulated:{SMALL}", "-n", "4", "--class", "S", "cg", "-o")
     assert kiviat(tmp_path, *words, "few.profile").returncode == 0
     monkeypatch.setenv("KIVIAT_VERIFY", "1")
@@ -216,7 +220,7 @@ def test_steps_that_are_left_out_are_counted(tmp_path: Path, monkeypatch: pytest
     few, whole = (read_profile(tmp_path / f"{name}.profile") for name in ("few", "all"))
     assert whole.simulated is not None and whole.simulated.compute is None
     assert pairs(few.sent) == pairs(whole.sent)
-    for name in ("MPI_Sendrecv", "MPI_Reduce"):  # who verifies sums up once more
+    for name in ("MPI_Sendrecv", "MPI_Reduce"):  # the check itself adds one call of each
         steps, all_steps = (one.calls.name == name for one in (few, whole))
         assert few.calls.calls[steps].sum() == whole.calls.calls[all_steps].sum() > 0
         times = (float(one.calls.seconds[of].sum()) for one, of in ((few, steps), (whole, all_steps)))
@@ -224,7 +228,9 @@ def test_steps_that_are_left_out_are_counted(tmp_path: Path, monkeypatch: pytest
 
 
 def test_what_stands_for_the_simulator_s_own_is_counted(tmp_path: Path) -> None:
-    """Our benchmarks call an MPI_Alltoall of their own (native/simgrid/smpi_overrides/alltoall.cpp)."""
+    """Calls of MPI functions that Kiviat replaces in simulations are counted, such as MPI_Alltoall
+    (native/simgrid/smpi_overrides/alltoall.cpp).
+    """
     words = ("profile", "--on", f"simulated:{SMALL}", "-n", "6", "-m", "4K", "alltoall", "-o", "out.profile")
     done = kiviat(tmp_path, *words)
     assert done.returncode == 0, done.stderr

@@ -7,7 +7,7 @@ import pytest
 
 from kiviat.profile import Traffic
 
-# Rank 2 is told of first, and 0 → 1 twice.
+# Entries are in no particular order, and the pair 0 → 1 occurs twice.
 ENTRIES = [(2, 0, 1, 7), (0, 1, 2, 16), (0, 1, 1, 4), (1, 1, 3, 30), (0, 0, 0, 0)]
 
 
@@ -38,7 +38,7 @@ def test_between_groups() -> None:
 
 
 def test_more_than_32_bits() -> None:
-    """A pair's place in the matrix, and bytes, both beyond 2^32."""
+    """Positions in the matrix and numbers of bytes may exceed 2^32."""
     traffic = Traffic.of_entries(100_000, [(99_999, 99_998, 1, 1 << 40)] * 3)
     assert (int(traffic.source[0]), int(traffic.target[0])) == (99_999, 99_998)
     assert traffic.bytes.tolist() == [3 << 40]

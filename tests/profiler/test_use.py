@@ -1,4 +1,4 @@
-"""Share of MPI in the time, by call and distance, compared with values computed by hand."""
+"""Share of MPI in the run time, by call and distance, compared with values computed by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .made_up import halo_profile, halo_waits
 
 def test_shares_and_calls() -> None:
     use = use_of(halo_profile())
-    # 0.1 s of MPI_Isend, 0.5 s of MPI_Allreduce, 1.0 … 2.5 s of MPI_Waitall, of 10 s.
+    # Of 10 s, ranks spend 0.1 s in MPI_Isend, 0.5 s in MPI_Allreduce, and 1.0 … 2.5 s in MPI_Waitall.
     assert use.share == pytest.approx((0.1 + 0.5 + 1.75) / 10)
     assert (use.least, use.most) == pytest.approx((0.16, 0.31))
     assert [call.name for call in use.calls] == ["MPI_Waitall", "MPI_Allreduce", "MPI_Isend"]
@@ -23,7 +23,7 @@ def test_shares_and_calls() -> None:
     assert waits.of_mpi == pytest.approx(1.75 / 2.35)
     assert use.seconds == pytest.approx((0, 0.1, 0, 0, 2.25))
     assert use.nodes == 4
-    # Rows of a torus of 4 × 4 are nodes: of four neighbours two are on others.
+    # Each row of the 4 × 4 torus is a node, so two of four neighbours are on other nodes.
     assert use.bytes[DISTANCES.index("other node")] == 16 * 2 * 100_000 + 16 * 15 * 100
     assert use.carried == 20_000_000
 
@@ -36,7 +36,7 @@ def test_ranks_that_left_nothing_are_no_zeros() -> None:
     kept = whole.calls.rank != 3
     calls = type(whole.calls)(**{name: getattr(whole.calls, name)[kept] for name in whole.calls.__slots__})
     use = use_of(halo_profile(seen=seen, ended=np.zeros(16, dtype=np.bool_), seconds=seconds, calls=calls))
-    assert use.calls[2].least_s == pytest.approx(0.1)  # MPI_Isend; not 0 of rank 3
+    assert use.calls[2].least_s == pytest.approx(0.1)  # MPI_Isend; ranks without calls do not count as 0
     assert use.nodes is None
     assert use.remarks[0] == "1 of 16 ranks left nothing"
     assert use.remarks[1].startswith("15 of 16 ranks did not reach MPI_Finalize")

@@ -1,4 +1,4 @@
-"""Wait states computed from known times."""
+"""Wait states computed from recordings with known times."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lines(waits: Waits) -> list[Line]:
 
 @pytest.fixture
 def of(tmp_path: Path) -> Of:
-    """The lines of ranks that made these calls."""
+    """Return a function that computes the wait states of ranks with the given calls."""
 
     def found(*ranks: list[Call], **header: int) -> list[Line]:
         for rank, calls in enumerate(ranks):
@@ -46,7 +46,7 @@ def test_late_sender(of: Of) -> None:
 
 def test_late_receiver_if_the_send_waits(of: Of) -> None:
     asks = [call(50, 51, recv(0)), call(80, 81, recv(0))]
-    # The second send is buffered: it has returned long before anybody asks.
+    # The second send is buffered: it returned long before the receive was posted.
     assert of([call(0, 51, send(1)), call(60, 61, send(1))], asks) == [
         (0, 1, "MPI_Call", "late receiver", 1, 50.0)
     ]
@@ -63,7 +63,7 @@ def test_a_wait_for_several_is_for_the_last(of: Of) -> None:
         call(0, 1, irecv(1, 0)),
         call(1, 2, irecv(2, 1)),
         call(10, 41, ("wait", 2, 0, 1), number=1),
-        call(50, 51, irecv(2, 0)),  # a number is used again
+        call(50, 51, irecv(2, 0)),  # the request number is reused
         call(52, 63, ("wait", 1, 0)),
     ]
     second = [call(30, 31, send(0))]
@@ -91,7 +91,9 @@ def test_cancelled_receipts_get_nothing(of: Of) -> None:
 
 
 def test_what_could_not_be_cancelled_is_received(of: Of) -> None:
-    """The recorder then names a request that there is not."""
+    """A receive that could not be cancelled is matched like any other; the recorder then assigns an unused
+    request number to the cancellation.
+    """
     receives = [
         call(0, 1, irecv(1, 0)),
         call(2, 3, ("cancel", 7)),
@@ -114,7 +116,9 @@ def test_cancelled_sends_reach_nobody(of: Of) -> None:
 
 
 def test_matched_messages_in_another_order(of: Of) -> None:
-    """Taken off the queue in theirs, received the other way round: the first one when its sender waits."""
+    """Messages matched by MPI_Mprobe are paired in the order of the probes, even if they are received in
+    another order.
+    """
     probe = ("probe", 0, folded(1), folded(0))
     gets = [
         call(0, 11, probe, ("matched", 0)),
@@ -146,7 +150,7 @@ def test_what_is_not_counted_is_no_wait_but_a_message(of: Of) -> None:
 
 def test_a_probe_waits_for_the_message_that_is_received_later(of: Of) -> None:
     looks = [
-        call(0, 1, irecv(2, 0, tag=3)),  # of another kind
+        call(0, 1, irecv(2, 0, tag=3)),  # a message with another tag
         call(2, 11, recv(1)),
         call(12, 31, ("probe", 0, folded(1), folded(0)), number=1),
         call(31, 32, recv(1)),
@@ -158,7 +162,9 @@ def test_a_probe_waits_for_the_message_that_is_received_later(of: Of) -> None:
 
 
 def test_exchanges_both_ways(of: Of) -> None:
-    """MPI_Sendrecv around a ring: each waits for the one before, or the one after, whoever is later."""
+    """In MPI_Sendrecv around a ring each rank waits for its predecessor or its successor, whichever is
+    later.
+    """
 
     def around(rank: int, entered: float) -> Call:
         peers = folded((rank + 1) % 3), folded((rank - 1) % 3)
@@ -178,14 +184,16 @@ def test_exchanges_both_ways(of: Of) -> None:
         (("reduce", 0, 0, 4, 8, 1, 0), {0: (2, "early root", 30.0)}),
         (("scan", 0, 4, 8, 1, 0), {}),
         (("alltoallv", 0, 1, 7, 3, 1, 7, 1, 8, 2, 0), {0: (2, "imbalance", 30.0), 1: (2, "imbalance", 20.0)}),
-        # Each from the one after it, the last one from nobody.
+        # Each rank receives from its successor; the last one receives nothing.
         (("neighbours", 0, 0, 1, 0, 8, 0), {}),
     ],
 )
 def test_collectives(
     event: tuple[str | int, ...], expected: dict[int, tuple[int, str, float]], of: Of
 ) -> None:
-    """Ranks enter at 0, 10 and 30 ms, all leave at 31 ms."""
+    """In collectives early ranks wait for late ones: ranks enter at 0, 10 and 30 ms, and all leave at
+    31 ms.
+    """
     found = of(*([call(entered, 31, event)] for entered in (0, 10, 30)))
     assert {rank: (cause, kind, ms) for rank, cause, _, kind, _, ms in found} == expected
 
@@ -209,7 +217,9 @@ def test_neighbours_wait_for_their_sources(of: Of) -> None:
 
 
 def test_the_root_of_a_gather_tells_what_it_gets_of_each(of: Of) -> None:
-    """The counts of all members stand there, and what comes after them is read from its place."""
+    """The root's event of a gather contains the counts of all members, and the following events are read
+    correctly.
+    """
     root = [
         call(0, 11, ("gatherv", 0, 0, 4, 1, 1, 4, 1, 6, 1, 0)),
         call(20, 31, ("barrier", 0, 0)),
@@ -238,7 +248,9 @@ def test_a_duplicate_that_is_waited_for_later(of: Of) -> None:
 
 
 def test_communicators_by_their_members(of: Of) -> None:
-    """Ranks 1, 2 and 3 in reverse order, twice, one after the other; rank 0 is in none of them."""
+    """Communicators are identified by their members: two successive ones contain ranks 1, 2 and 3 in reverse
+    order.
+    """
     split = call(0, 1, ("comm_split", 0, folded(0), 0, 2), ("members", 2, 3, 3, folded(-1), 3))
     alone = call(0, 1, ("comm_split", 0, folded(-1), 0, 0))
 
@@ -255,7 +267,7 @@ def test_communicators_by_their_members(of: Of) -> None:
         call(30, 41, ("barrier", 3, 0)),
     ]
     found = of([alone], third, [split, create(2), call(39, 41, ("barrier", 3, 0))], first)
-    # In both of them rank 3 of the world is the first one, and rank 1 the last.
+    # In both communicators world rank 3 is rank 0, and world rank 1 is rank 2.
     assert found == [
         (2, 1, "MPI_Call", "imbalance", 1, 1.0),
         (2, 1, "MPI_Other", "imbalance", 1, 3.0),
@@ -277,7 +289,7 @@ def test_fences_of_windows(of: Of) -> None:
 
 
 def test_clocks_are_compared(tmp_path: Path) -> None:
-    """Rank 1's clock is 7 s ahead, and gains 1 ms in the second that the program takes."""
+    """Clock offset and drift are corrected: rank 1's clock is 7 s ahead, and gains 1 ms in one second."""
     ms, second = 1_000_000, 1_000_000_000
     write_rank(tmp_path, 0, 2, [call(0, 551, recv(1))], begun_ns=second, clock=1)
     write_rank(

@@ -1,4 +1,4 @@
-"""Wait states of programs whose ranks are late by 50 ms."""
+"""Wait states of programs in which ranks are late by 50 ms."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from kiviat.launch.mpi.toolchain import Toolchain
 from .conftest import Compiled, Done, Profiled
 
 LATE_S = 0.05
-# Ranks share two cores with each other, and with whatever else there is.
+# Tolerance in seconds; ranks share two cores with each other and with other programs.
 NEAR_S = 0.03
 WAITS = ("--wait-states",)
 Line = tuple[int, int, str, str]  # rank, cause, call, kind
 
 
 def waited(done: Done, least_s: float = LATE_S / 2) -> dict[Line, float]:
-    """Seconds by rank, cause, call and kind; not of barriers, by which the program keeps its parts apart."""
+    """Return wait times in seconds by rank, cause, call and kind, without barriers, which only separate the
+    parts of the program.
+    """
     waits = done.profile.waits
     assert waits is not None and waits.unavailable is None, waits
     columns = (waits.rank, waits.cause, waits.call, waits.kind, waits.seconds)
@@ -56,7 +58,7 @@ def test_who_is_late_and_by_how_much(
     assert done.status == 0, done.err
     found = waited(done)
     assert found == {line: pytest.approx(LATE_S * times, abs=NEAR_S) for line, times in EXPECTED.items()}
-    # What is counted is the same, and so is who sent what to whom.
+    # Counts and traffic equal those of a profile without wait states.
     assert done.calls("Ssend") == 1 and done.calls("Scan") == 4 and done.calls("Comm_split") == 8
     assert done.profile.waits is not None and done.profile.waits.clocks == 1
     assert main(["show", str(done.path)]) == 0
@@ -73,7 +75,8 @@ def test_who_is_late_and_by_how_much(
     assert "Seconds that each rank (row) waits for each other (column)" in page.read_text()
 
 
-# Of every.c: how often rank 0 waits for rank 1, which is late by 30 ms; or rank 1 for rank 0, in scans.
+# Expected waits in every.c: how often rank 0 waits for rank 1, which is late by 30 ms (in scans, rank 1 waits
+# for rank 0).
 EVERY_S = 0.03
 _SENDERS = ("Probe", "Mprobe", "Sendrecv", "Sendrecv_replace", "Wait", "Waitall", "Waitany", "Waitsome")
 _COLLECTIVES = (
@@ -102,9 +105,9 @@ EVERY = {
         **{(0, 1, call, "imbalance"): 1 for call in _COLLECTIVES},
     },
     "others": {
-        (0, 1, "Recv", "late sender"): 1,  # behind what came before it could be cancelled
+        (0, 1, "Recv", "late sender"): 1,  # after messages that arrived before the cancellation
         (0, 1, "Sendrecv", "late sender"): 1,
-        (0, 1, "Wait", "imbalance"): 1,  # of MPI_Comm_idup
+        (0, 1, "Wait", "imbalance"): 1,  # MPI_Comm_idup
         **{(0, 1, call, "imbalance"): 1 for call in _OTHERS},
     },
 }
@@ -112,7 +115,7 @@ TABLE = Path(__file__).parents[2] / "native" / "prof" / "calls.hpp"
 
 
 def wrapped() -> set[str]:
-    """The calls of the table of which the wrappers are made."""
+    """Return the names of all wrapped calls, from the list of which the wrappers are generated."""
     text = TABLE.read_text()
     plain = re.findall(r"^KIVIAT_(?:CALL|SIZED|SENDS|ISENDS|PERSISTENT_SENDS)\((\w+),", text, re.MULTILINE)
     collectives = re.findall(r"^KIVIAT_COLLECTIVE\((\w+),", text, re.MULTILINE)
@@ -120,7 +123,7 @@ def wrapped() -> set[str]:
 
 
 def not_as_expected(done: Done, expected: Mapping[Line, int]) -> set[Line]:
-    """Who is late may have to wait for a core then, and who waits may be late itself."""
+    """Return the waits that differ from the expected ones by more than load on the cores explains."""
     found = waited(done, 0)
     short_or_long = {
         line
@@ -132,25 +135,27 @@ def not_as_expected(done: Done, expected: Mapping[Line, int]) -> set[Line]:
 
 @pytest.mark.both_mpis
 def test_every_call_that_is_wrapped(toolchain: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
-    """Each is counted, and waits where it should: for whom, how long, and for what."""
-    # File I/O is no communication: test_counts.py has a program of its own for it.
+    """Every wrapped call is recorded, with the expected cause, duration and kind of waiting."""
+    # File I/O does not communicate; test_counts.py tests it.
     missing = {name for name in wrapped() if not name.startswith("File_")}
     assert len(missing) > 120
     for part, expected in EVERY.items():
         done = profiled(toolchain, 2, compiled(toolchain, "every.c"), part, asks=WAITS)
         assert done.status == 0, done.err
         missing -= {name.removeprefix("MPI_") for name in done.profile.calls.name.tolist()}
-        # One is made of two groups there.
+        # One communicator is created from two groups.
         assert done.profile.waits is not None
         assert len(done.profile.waits.remarks) == (part == "others")
-        if wrong := not_as_expected(done, expected):  # and will be again, unless others had the cores
+        if wrong := not_as_expected(done, expected):  # a real error occurs again; one caused by load does not
             again = profiled(toolchain, 2, compiled(toolchain, "every.c"), part, asks=WAITS)
             assert wrong & not_as_expected(again, expected) == set()
     assert missing == set()
 
 
 def test_clocks_of_several_machines(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
-    """Rank 1 lives in a namespace whose clock is 7 s ahead, as it might on another machine."""
+    """Wait states are correct if clocks differ: rank 1 runs in a time namespace whose clock is 7 s ahead, as
+    on another machine.
+    """
     program = compiled(openmpi, "late.c")
     script = program.with_name("ahead.sh")
     script.write_text(
@@ -184,7 +189,7 @@ def test_what_was_recorded_before_an_abort(
 
 
 def test_several_threads_are_refused(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
-    """The profile is there, and says why nobody knows who waited."""
+    """With several threads the profile is written, but has a reason instead of wait states."""
     done = profiled(openmpi, 1, compiled(openmpi, "exchange.c", "-lpthread"), "threads", asks=WAITS)
     assert done.status == 0
     assert done.calls("Send") == 4000
@@ -197,7 +202,7 @@ def test_several_threads_are_refused(openmpi: Toolchain, compiled: Compiled, pro
     ["-DHAS_F08", *(pytest.param(f"-DHAS_{way}", marks=pytest.mark.full) for way in ("HEADER", "MODULE"))],
 )
 def test_fortran(way: str, toolchain: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
-    """Both libraries stand before the calls of Fortran, and each call is seen once."""
+    """With profiler and recorder both preloaded, each Fortran call is recorded once."""
     done = profiled(toolchain, 4, compiled(toolchain, "fortran.F90", way), asks=WAITS)
     assert done.status == 0, done.err
     waits = done.profile.waits

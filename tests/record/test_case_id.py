@@ -1,6 +1,6 @@
-"""The identity of a case, which plans, replays and ingested results must spell in the same way.
+"""The identifier of a case, which plans, replays and ingested results must spell in the same way.
 
-The story: three implementations disagreed: flag=true/x=0.3 against flag=True/x=0.30000000000000004.
+Three implementations once disagreed: flag=true/x=0.3 and flag=True/x=0.30000000000000004.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def test_whatever_makes_records_agrees() -> None:
 
 
 def test_cases_txt_has_the_words_of_the_identity() -> None:
-    """The native program reads the values from there."""
+    """cases.txt spells values as the identifier does, because the native program reads them from there."""
     identity = case_id("b", 4, 8, AXES)
     case = Case(identity, "b", 4, 8, AXES, {"seed": 1}, 4)
     name, benchmark, *words = case.line().split(" ")

@@ -1,4 +1,4 @@
-"""Reading untrusted text files."""
+"""Reading of untrusted text files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from kiviat.record.files import IrregularFileError, read_text
 
 
 def test_a_small_file_takes_little_memory(tmp_path: Path) -> None:
-    """Room for the largest file allowed, 1 GiB, was asked for before a small one was read: where a job's
-    memory is limited no command read a run.
+    """Reading a small file takes little memory.
+
+    Memory for the largest permitted file, 1 GiB, was once allocated first, so no command could read a run
+    where memory is limited.
     """
     (tmp_path / "file").write_text("small")
     program = (
@@ -31,7 +33,7 @@ def test_line_ends_of_other_systems_are_read(tmp_path: Path) -> None:
 
 
 def test_what_may_never_end_is_not_read(tmp_path: Path) -> None:
-    """`--place file:/dev/zero` was read for ever, and a pipe to which nothing wrote was waited for."""
+    """Devices and pipes are refused, because reading them may never end, such as `--place file:/dev/zero`."""
     os.mkfifo(tmp_path / "pipe")
     irregular = {
         "a device or socket": Path("/dev/zero"),

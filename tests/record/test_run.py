@@ -1,4 +1,4 @@
-"""The classes of runs have the fields of the schema; missing facts are None."""
+"""The classes Run and Launch have the fields of the schema; missing values are None."""
 
 from __future__ import annotations
 

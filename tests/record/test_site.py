@@ -1,4 +1,4 @@
-"""Folders of sites: where they are looked for, and what is refused."""
+"""Site folders: where they are searched, and which contents are refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kiviat.record import InputError, data_path, published, site
 
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Two of $KIVIAT_SITE, one of the user, one of a package."""
+    """Create four site folders: two in $KIVIAT_SITE, one of the user, one of an installed package."""
     made = [tmp_path / "one", tmp_path / "two", tmp_path / "config" / "kiviat", tmp_path / "site_package"]
     for folder in made:
         (folder / "plans").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Traits of benchmarks for reports: from the run itself or, for earlier runs, from a table."""
+"""Traits of benchmarks that reports need: from the run itself or, for earlier runs, from a table."""
 
 from __future__ import annotations
 

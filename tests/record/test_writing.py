@@ -1,4 +1,4 @@
-"""Atomic writing: existing files are replaced, devices written through, or nothing is changed."""
+"""Atomic writing: a file is either replaced completely or unchanged; devices are written through."""
 
 from __future__ import annotations
 
@@ -43,21 +43,27 @@ def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path) -> None:
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:
-    """The link itself became the file, and what it pointed to stayed as it was."""
+    """Writing to a symbolic link replaces its target.
+
+    It once replaced the link itself.
+    """
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to("there/file")
-    for text in ("first", "second"):  # a link to nothing, and one to a file
+    for text in ("first", "second"):  # a dangling link, then a link to a file
         write_whole(text, tmp_path / "link", "report")
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "there" / "file").read_text() == text
 
 
 def test_a_device_is_written_through(tmp_path: Path) -> None:
-    """`kiviat report -o /dev/null` made /dev/null a file of 5 MB."""
+    """Writing to a device writes through.
+
+    `kiviat report -o /dev/null` once replaced /dev/null by a file of 5 MB.
+    """
     device = tmp_path / "null"
     try:
         os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
-    except PermissionError:  # not root, which could not replace a device either
+    except PermissionError:  # a user other than root cannot replace devices anyway
         device = Path(os.devnull)
     write_whole("text", device, "report")
     assert stat.S_ISCHR(device.stat().st_mode)
@@ -84,7 +90,9 @@ def test_a_pipe_is_written_through(tmp_path: Path) -> None:
 
 
 def test_standard_output_goes_on_where_it_is(tmp_path: Path) -> None:
-    """Opened anew by its name, a file behind standard output would be cut off, or replaced."""
+    """Writing to /dev/stdout appends to a redirected file; opening the file by its name would truncate or
+    replace it.
+    """
     words = "write_whole('b', Path('/dev/stdout'), 'report')"
     code = f"from kiviat.record import write_whole; from pathlib import Path; print('a'); {words}; print('c')"
     with (tmp_path / "out").open("w") as out:

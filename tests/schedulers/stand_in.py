@@ -1,9 +1,10 @@
-"""A scheduler of one node: sbatch, squeue, scancel and their kin of PBS, LSF and Flux, by the name it has.
+"""A scheduler for one node, which acts as sbatch, squeue, scancel, and the commands of PBS, LSF and Flux,
+depending on the name by which it is called.
 
-Jobs run at once as processes of this machine. The folder $STAND_IN keeps them; files in it change what
-happens: `garbage` makes every answer nonsense, `walltime` ends a job's first start after so many seconds,
-`requeue` kills it then without a warning and starts it again under the same number, `forgetful` has it tell
-nothing of jobs that are gone.
+Jobs run at once, as processes of this machine. Their state is in the folder $STAND_IN. Files in this folder
+change the behaviour: `garbage` makes every output meaningless; `walltime` ends the first start of a job after
+that many seconds; `requeue` kills it then without warning and starts it again under the same number;
+`forgetful` hides jobs that have ended.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ANSWER = {
 }
 
 
-# How a job ended, in each scheduler's words.
+# Reported end states of a job, by scheduler.
 ENDED = {
     "cancelled": {
         "squeue": "CANCELLED",
@@ -73,7 +74,7 @@ def submit(command: str, arguments: list[str]) -> None:
 
 
 def keep(job: str) -> None:
-    """Runs the job, ends it as a scheduler does, and starts it again where it is to be requeued."""
+    """Run a job, end it as the scheduler would, and restart it if it is to be requeued."""
     script = HOME / f"{job}.script"
     for start in range(2):
         with (HOME / f"{job}.out").open("ab") as output:
@@ -95,7 +96,7 @@ def keep(job: str) -> None:
             kill_session(process.pid, signal.SIGKILL)
             process.wait()
             continue
-        process.terminate()  # the shell alone, as after --signal=B:TERM
+        process.terminate()  # signals the shell only, as --signal=B:TERM does
         process.wait()
         write(HOME / f"{job}.ended", "out of time")
         break
@@ -107,7 +108,7 @@ def keep(job: str) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """At once: others read it meanwhile."""
+    """Write a file atomically, because other processes read it."""
     draft = path.with_suffix(f"{path.suffix}.new")
     draft.write_text(text)
     draft.replace(path)

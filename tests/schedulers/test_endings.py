@@ -1,7 +1,7 @@
 """Jobs of a run that still exist, and how ended jobs have ended.
 
-The story: `--resume RUN --on slurm` removed the lock of a living writer and submitted a second job, and a job
-that its user had cancelled was submitted again at once.
+`--resume RUN --on slurm` once removed the lock of a running job and submitted a second one, and a job that
+its user had cancelled was submitted again at once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STAYS = "#!/bin/bash\nsleep 300 &\ntrap 'kill %1' TERM\nwait\nexit 143\n"
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the stand-in, whose commands are on PATH."""
+    """Return the folder of the fake scheduler; its commands are on PATH."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "jobs").mkdir()
     for name in COMMANDS:
@@ -110,17 +110,17 @@ def test_a_run_whose_job_lives_is_not_submitted(
     job = scheduler.submit_job(tmp_path / "script")
     wait_for(jobs / "1.state", "running")
     monkeypatch.setattr(socket, "gethostname", lambda: "elsewhere")
-    lock(run, f"{name}:{job}")  # by a process of the job, on another node
+    lock(run, f"{name}:{job}")  # written by a process of the job, on another node
     monkeypatch.undo()
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     monkeypatch.setenv("STAND_IN", str(jobs))
     still = (
         f"job {job} of this run is still running: wait, or cancel it with `{' '.join(scheduler.cancel[:-1])}"
     )
-    with pytest.raises(InputError, match=still):  # as the lock says
+    with pytest.raises(InputError, match=still):  # according to the lock
         Job(scheduler, run, ENDS, "")
     note_job(run, scheduler, job)
-    with pytest.raises(InputError, match=still):  # as the note says
+    with pytest.raises(InputError, match=still):  # according to the note of the submitted job
         Job(scheduler, run, ENDS, "")
     assert list((run / "writer").iterdir())
     scheduler.cancel_job(job)
@@ -145,7 +145,9 @@ def test_a_writer_that_is_no_job_is_left_alone(
 
 
 def test_a_job_takes_over_from_itself_only(jobs: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two were submitted at once: the second one does not write where the first one does."""
+    """A job takes over the lock only of its own earlier start; if two jobs of a run were submitted, the
+    second does not write.
+    """
     slurm = schedulers()["slurm"]
     with monkeypatch.context() as patch:
         patch.setattr(socket, "gethostname", lambda: "elsewhere")

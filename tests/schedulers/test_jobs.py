@@ -1,4 +1,4 @@
-"""Runs as jobs of each scheduler, with stand-ins that execute them; Slurm itself is in tests/slurm."""
+"""Runs as jobs of each scheduler, executed by fake schedulers; tests/slurm uses a real Slurm."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ bytes = [8, 1024]
 
 @pytest.fixture
 def site(tmp_path: Path, openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the plan and the commands of all schedulers on PATH."""
+    """Create a folder with a plan, and put the commands of all schedulers on PATH."""
     build(openmpi)
     commands = tmp_path / "bin"
     commands.mkdir()
     for name in COMMANDS:
         (commands / name).write_text(f"#!{sys.executable}\n{STAND_IN.read_text()}")
         (commands / name).chmod(0o755)
-    # The scheduler's own launcher, on one node.
+    # A launcher as the schedulers provide, for one node.
     (commands / "srun").write_text(
         '#!/bin/sh\n[ "$1" = --mpi=list ] && exec echo pmix none\n'
         'while [ "${1#-}" != "$1" ]; do case $1 in --ntasks=*) n=${1#*=};; esac; shift; done\n'
@@ -105,7 +105,10 @@ def the_run(site: Path) -> tuple[dict[str, Any], int]:
 def test_options_of_mpiexec_that_the_launcher_does_not_know(
     site: Path, openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The story: `--tag-output` of a profiled mpirun went to srun, which printed its usage."""
+    """Options that only mpiexec knows are not passed to the scheduler's launcher.
+
+    `--tag-output` of a profiled mpirun once went to srun, which printed its usage.
+    """
     monkeypatch.setenv("SLURM_JOB_ID", "1")
 
     def profile(*options: str) -> subprocess.CompletedProcess[str]:
@@ -149,7 +152,9 @@ def test_time_is_over_and_the_run_goes_on_in_another_job(site: Path) -> None:
 
 
 def test_a_requeued_job_goes_on(site: Path) -> None:
-    """Killed without a warning, it finds the writer's file of its earlier self; and its MPI, here by name."""
+    """A requeued job continues its run: it was killed without warning, and finds the lock of its earlier
+    start. The MPI is given by name.
+    """
     (site / "jobs" / "requeue").write_text("1.5")
     (site / "tiny.toml").write_text(PLAN.replace("launches = 2", "launches = 12"))
     code, _, error = finished(started("--on", "slurm", "--mpi", "openmpi"))
@@ -172,7 +177,8 @@ def test_an_interrupt_cancels_the_job(site: Path) -> None:
     code, _, error = finished(process)
     assert code == 130 and "cancelled job 1" in error and "--resume" in error
     assert (site / "jobs" / "1.cancelled").exists()
-    while (site / "jobs" / "1.state").read_text() != "gone":  # its ranks would disturb what comes next
+    # otherwise its ranks would disturb the next test
+    while (site / "jobs" / "1.state").read_text() != "gone":
         assert time.monotonic() < deadline
         time.sleep(0.1)
 
@@ -180,7 +186,10 @@ def test_an_interrupt_cancels_the_job(site: Path) -> None:
 def test_the_scheduler_is_asked_seldom(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The story: each result that came had the queue asked a second later, for hours."""
+    """The scheduler is queried rarely.
+
+    Every new result once caused another query a second later, for hours.
+    """
     now, asked = [0.0], []
 
     def slept(seconds: float, interrupts: object) -> None:
@@ -216,7 +225,7 @@ def test_garbage_is_refused(site: Path, name: str) -> None:
     (site / "jobs" / "garbage").touch()
     code, _, error = finished(started("--on", name))
     assert code == 2
-    if name != "flux":  # any word may be an identifier of Flux
+    if name != "flux":  # in Flux any word may be a job identifier
         assert "rejected the job" in error.splitlines()[-1] and "???" in error
 
 
@@ -236,7 +245,9 @@ def test_garbage_is_refused(site: Path, name: str) -> None:
 def test_of_a_scheduler_that_cannot_be_reached_no_job_is_gone(
     name: str, unknown: str, unreachable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second job would be sent, and write into the run of the first."""
+    """If the scheduler cannot be reached, jobs count as still existing; otherwise a second job would be
+    submitted and write into the same run.
+    """
     scheduler = schedulers()[name]
     said = subprocess.CompletedProcess(["query"], 1, "", unknown)
     monkeypatch.setattr(Scheduler, "_run", lambda *_: said)
@@ -267,7 +278,7 @@ def test_a_number_of_ranks_is_needed(site: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_scripts(name: str) -> None:
-    """The whole script, to be read by whoever knows the scheduler."""
+    """Job scripts equal the golden scripts, which users of each scheduler can review."""
     request = Request(
         "kiviat-quick", Path("/runs/r"), "kiviat run --resume /runs/r", 16, 4, 75, OPTIONS[name]
     )

@@ -1,6 +1,6 @@
 """Names chosen by other users cannot inject anything into job scripts.
 
-The story: a plan named "x\nrm -rf ~\n#", or an option of `--on` with a newline, added lines to the script.
+A plan named "x rm -rf ~ #", or an option of `--on` with a newline, once added lines to the script.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def directives(name: str, script: str) -> list[str]:
 
 
 def executed(script: str, folder: Path) -> set[str]:
-    """The files that the script has made in its folder."""
+    """Run the script and return the files that it created in its folder."""
     before = set(folder.iterdir())
     done = subprocess.run(
         ["bash", "-c", script], cwd=folder, env={"PATH": "/usr/bin:/bin", "PBS_O_WORKDIR": str(folder)}
@@ -106,7 +106,9 @@ def test_a_folder_that_would_be_more_is_refused(odd: str) -> None:
 
 
 def test_a_command_has_one_line() -> None:
-    """LSF reads directives in all lines of a script, even in those of a quoted word."""
+    """Commands with line breaks are refused, because LSF reads directives in all lines of a script, even
+    inside quotes.
+    """
     command = shlex.join(["kiviat", "run", "--launcher", "srun\n#BSUB -E 'touch INJECTED'"])
     with pytest.raises(InputError, match="control characters"):
         render(schedulers()["lsf"], replace(request(Path("/runs/r")), command=command))

@@ -1,4 +1,4 @@
-"""A small modelled machine, and ways to run kiviat-bench and programs of the tests on it."""
+"""Fixtures: a small modelled machine, and functions that run kiviat-bench and test programs on it."""
 
 from __future__ import annotations
 
@@ -40,8 +40,10 @@ def bench(simgrid: Toolchain) -> Path:
 
 @dataclass
 class Simulation:
-    """Runs programs on `machine`; `options` are added to smpirun's, `environment` to ours. Without `answers`
-    SimGrid asks and answers all by itself.
+    """Runs programs on a modelled machine.
+
+    `options` are added to smpirun's options, `environment` to the variables of the process. If `answers` is
+    false, Kiviat's replacements of SimGrid functions are not preloaded.
     """
 
     toolchain: Toolchain
@@ -53,7 +55,7 @@ class Simulation:
     answers: bool = True
 
     def places(self, ranks: int) -> list[Place]:
-        """Node and core of each rank, blocked."""
+        """Return node and core of each rank, in blocked placement."""
         per_node = self.machine.cores_per_node
         return [(rank // per_node, rank % per_node) for rank in range(ranks)]
 
@@ -81,7 +83,7 @@ class Simulation:
     def cases(
         self, places: Sequence[Place], lines: Iterable[str], timeout_s: float = 120
     ) -> list[dict[str, Any]]:
-        """The results of cases ("pingpong bytes=8 mode=once"), in their order."""
+        """Return the results of cases such as "pingpong bytes=8 mode=once", in order."""
         cases, events = self.folder / "cases.txt", self.folder / "events.jsonl"
         cases.write_text("".join(f"{number}/{line.split()[0]} {line}\n" for number, line in enumerate(lines)))
         events.unlink(missing_ok=True)
@@ -92,7 +94,7 @@ class Simulation:
         return [event for event in told if event["event"] == "result"]
 
     def times(self, places: Sequence[Place], lines: Iterable[str]) -> list[float]:
-        """Their first metric, which must be there."""
+        """Return the first metric of each case; fail if it is missing."""
         results = self.cases(places, lines)
         assert [result["reason"] for result in results] == [None] * len(results)
         return [result["metrics"][0]["samples"][0] for result in results]
@@ -111,15 +113,17 @@ def small(simgrid: Toolchain, bench: Path, tmp_path: Path) -> Simulation:
 
 
 def number(text: str) -> dict[str, str]:
-    """As machine files have numbers."""
+    """Return a number in the form of machine files."""
     return {"value": text, "source": "test", "confidence": "high"}
 
 
-# --- originals, to be compared with on the same machine ---------------------------------------------------
+# --- original implementations, for comparison on the same machine ---------------------------------------
 
 
 def source(variable: str) -> Path:
-    """Where a peer's sources are, which nobody fetches."""
+    """Return the folder of a peer's sources, which the variable names; skip the test if it is not set. Tests
+    never download them.
+    """
     if not os.environ.get(variable):
         pytest.skip(f"not measured: {variable} is not given")
     return Path(os.environ[variable])
@@ -139,7 +143,9 @@ def wide(simgrid: Toolchain, bench: Path, tmp_path: Path) -> Simulation:
 
 @pytest.fixture(scope="session")
 def ideal(simgrid: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> list[str | Path]:
-    """The words that link it. Declared weak by <mpi.h>, it would not be looked for otherwise."""
+    """Return linker options for the library of ideal functions. It is linked explicitly, because <mpi.h>
+    declares its symbols weak.
+    """
     library = tmp_path_factory.mktemp("ideal") / "libideal.so"
     here = Path(__file__).with_name("ideal.cpp")
     compiler(simgrid.mpicxx, "-std=c++20", "-w", "-fPIC", "-I", NATIVE, here, "-o", library)
@@ -147,7 +153,9 @@ def ideal(simgrid: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> list[
 
 
 def original(wide: Simulation, privatized: bool) -> Simulation:
-    """Reading the clock takes no time, and payload is that of each rank."""
+    """Return the simulation for an original program: reading the clock takes no time, and each rank has its
+    own payload.
+    """
     options = {
         **wide.options,
         "smpi/wtime": "0",
@@ -166,7 +174,7 @@ def rounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def printed(simulation: Simulation, places: list[Place], program: Path) -> tuple[list[str], list[float]]:
-    """What came out on the ranks, and seconds."""
+    """Return the lines that a program printed, and the simulated seconds that it printed."""
     done = original(simulation, privatized=True).run(places, program)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()

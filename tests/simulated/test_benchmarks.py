@@ -1,4 +1,6 @@
-"""Every benchmark on a modelled machine: none hangs or crashes, and payload arrives if it is checked."""
+"""Every benchmark runs on a modelled machine without hanging or crashing; payload arrives if it is
+checked.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def known(simulation: Simulation) -> list[dict[str, Any]]:
     return described
 
 
-# The smallest class of NAS programs will do, and so will few points of HPCCG and few cells of a liquid.
+# Smallest problems: class S of NAS programs, few points of HPCCG, few cells of a liquid.
 BRIEF = {"class": "S", "nx": 8, "ny": 8, "nz": 8}
 
 
@@ -45,7 +47,10 @@ def lines(benchmarks: list[dict[str, Any]], sizes: tuple[int, ...], mode: str) -
 
 
 def test_all_benchmarks_register(small: Simulation) -> None:
-    """Through a static archive the registry was silently empty."""
+    """All benchmarks are registered in the simulated program.
+
+    Linked as a static archive, the registry was silently empty.
+    """
     names = {one["name"] for one in known(small)}
     assert {"pingpong", "b_eff", "allreduce", "accumulate", "hpo_send", "noise"} <= names
     assert len(names) >= 53
@@ -53,7 +58,9 @@ def test_all_benchmarks_register(small: Simulation) -> None:
 
 @pytest.mark.parametrize("ranks", [2, 5, 8])
 def test_every_benchmark_runs_once(small: Simulation, ranks: int) -> None:
-    """5 ranks: SimGrid's own long alltoall refuses numbers that are no powers of two."""
+    """Every benchmark runs once on 5 ranks, although SimGrid's algorithm for long alltoalls requires a power
+    of two.
+    """
     benchmarks = known(small)
     studies = {one["name"] for one in benchmarks if one["sampling"] == "study"}
     for result in small.cases(small.places(ranks), lines(benchmarks, (8, 65536), "once")):
@@ -87,7 +94,9 @@ def test_payload_arrives_where_it_is_looked_at(small: Simulation, ranks: int) ->
 
 
 def test_cubes_are_cut_into_unequal_cells(small: Simulation) -> None:
-    """12 points by 5 sections: what a rank sends to a neighbour is not as long as what comes from there."""
+    """BT and SP are correct if cells differ in size: 12 points in 5 sections, so a rank sends and receives
+    messages of different lengths.
+    """
     wide = Simulation(
         small.toolchain, small.bench, small.folder, load_machine(SMALL, {"node": {"count": number("16")}})
     )

@@ -1,4 +1,4 @@
-"""Links with token buckets, which let some bytes pass at once after they have been idle."""
+"""Links with token buckets, which let a burst of bytes pass at once after an idle period."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.simulated.conftest import Simulation, number
 from tests.simulated.test_messages import PAIRS, pingpongs
 
-# Of the link of 1 GB/s that small.toml has.
+# Rate of the link of small.toml, 1 GB/s.
 RATE = 1e9
 PACKET = 1000
 LONG = 65_536
@@ -23,7 +23,7 @@ def bucket(out_bytes: int, in_bytes: int) -> dict[str, Any]:
 
 
 def saved(small: Simulation, changes: dict[str, Any], ranks: int, case: str) -> float:
-    """How much less a case takes than without buckets."""
+    """Return the time that a case saves due to the buckets."""
     places = [(node, 0) for node in range(ranks)]
     (without,), (with_buckets,) = (one.times(places, [case]) for one in (small, small.with_machine(changes)))
     return without - with_buckets
@@ -46,13 +46,13 @@ def test_the_narrower_bucket_lets_its_bytes_and_the_last_packet_pass_at_once(
 
 
 def test_messages_of_a_node_share_its_bucket(small: Simulation) -> None:
-    """Each node sends three at once."""
+    """All messages of a node share its bucket: here each node sends three at once."""
     less_s = saved(small, bucket(20_000, 30_000), 4, "alltoall bytes=30000 mode=once")
     assert less_s == pytest.approx((20_000 + PACKET) / RATE, rel=0.02)
 
 
 def test_a_bucket_is_full_again_after_a_rest(small: Simulation) -> None:
-    """Calls of collectives start on idle links, though the one before each leaves less than it needs."""
+    """A bucket refills while the link is idle, so every call of a collective starts with a full bucket."""
     size = 150_000
     case = f"bcast bytes={size} mode=once"
     (without,) = small.times(PAIRS["network"], [case])
@@ -62,7 +62,9 @@ def test_a_bucket_is_full_again_after_a_rest(small: Simulation) -> None:
 
 
 def test_ping_pong_cannot_use_more_than_comes_back(small: Simulation) -> None:
-    """A link carries a message every round trip: with a large bucket half of what it carries is the bound."""
+    """Ping-pong with large buckets is bound by half of the link's rate: a direction is idle half of the time,
+    and refills meanwhile only the bytes of one message.
+    """
     size = 100_000
     (bound,) = pingpongs(small.with_machine(bucket(200_000, 200_000)), PAIRS["network"], (size,))
     assert bound == pytest.approx(size / 2 / RATE, rel=0.05)
@@ -71,7 +73,12 @@ def test_ping_pong_cannot_use_more_than_comes_back(small: Simulation) -> None:
 
 
 def test_a_message_whose_latency_is_all_of_processors_costs_what_the_file_says(small: Simulation) -> None:
-    """But for the hop, no latency is left to make up for SMPI's envelope, which would take 16 us here."""
+    """If a message's latency consists of processor time only, a message that passes the buckets still takes
+    the time that the machine file defines.
+
+    SMPI's envelope of 16 B, which would take 16 µs on this link, is compensated by latency, of which only the
+    hop is left.
+    """
     slow = number("1 MB/s")
     segment = {"from": number("0 B"), "latency": number("0 s"), "bandwidth": slow}
     segment |= {"send": number("4 us"), "receive": number("4 us")}
@@ -82,7 +89,9 @@ def test_a_message_whose_latency_is_all_of_processors_costs_what_the_file_says(s
 
 
 def test_what_passes_at_once_is_no_quicker_than_mpi(small: Simulation) -> None:
-    """A message that gets half of the link's rate saves what its bytes take on the link, not all of it."""
+    """A message that MPI sends at half of the link's rate saves, by passing the buckets, only the time of its
+    bytes on the link.
+    """
     size = 8000
     segment = {"from": number("0 B"), "latency": number("9 us"), "bandwidth": number("500 MB/s")}
     half = {"mpi": {"network": [segment]}}
@@ -99,7 +108,10 @@ def test_within_a_node_there_is_no_bucket(small: Simulation) -> None:
 
 
 def test_patterns_take_as_long_in_however_many_processes(small: Simulation) -> None:
-    """What a random ring finds in a bucket hangs on who is ahead by a rounding, so on what ran before."""
+    """Results of patterns do not depend on the number of simulation processes.
+
+    Rounding differences determine which rank is first, and so how full its bucket is.
+    """
 
     def bandwidths(processes: int) -> list[float]:
         narrow = {"nic": {**bucket(3_000, 6_000)["nic"], "bandwidth": number("12 MB/s")}}

@@ -1,4 +1,4 @@
-"""Algorithms of collectives, and replacements of SMPI's."""
+"""Algorithms of collectives, and Kiviat's replacements of SMPI functions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_whose_collectives_they_are_matters(small: Simulation) -> None:
 
 
 def test_only_what_there_is_is_sent_where_some_get_nothing(small: Simulation) -> None:
-    """The time is that of the messages there are, whatever SMPI's algorithm would do with empty ones."""
+    """A sparse alltoallv sends only non-empty messages, whichever algorithm SMPI has selected."""
     places = small.places(16)
 
     def alltoallv_bandwidths(simulation: Simulation) -> list[float]:
@@ -43,7 +43,7 @@ def test_only_what_there_is_is_sent_where_some_get_nothing(small: Simulation) ->
     own = alltoallv_bandwidths(small)
     assert own == alltoallv_bandwidths(small.with_options(smpi__alltoallv="pair"))
     nonblocking = small.cases(places, [SPARSE])[0]["tables"][0]["values"][2::3]
-    # Both send to two neighbours at once: they differ by the order in which ports get busy.
+    # Both methods send to two neighbours at once; they differ in the order in which links are used.
     assert own == pytest.approx(nonblocking, rel=0.35)
 
 
@@ -56,12 +56,14 @@ def test_where_all_get_something_the_algorithm_is_the_machine_s(small: Simulatio
 @pytest.mark.parametrize("ranks", [3, 5, 6, 7])
 def test_long_alltoalls_of_any_number_of_ranks(small: Simulation, ranks: int) -> None:
     (time,) = small.times(small.places(ranks), ["alltoall bytes=1048576 mode=once"])
-    # No less than what a rank's own socket needs, and no more than all messages one after the other.
+    # At least the time on a rank's own socket, at most the time of all messages in sequence.
     assert (ranks - 1) * (1 << 20) / 5e9 < time < ranks * ranks * (1 << 20) / 1e9
 
 
 def test_bruck_packs_its_blocks(small: Simulation) -> None:
-    """In each of three rounds, each of eight ranks packs four blocks. Longer messages go another way."""
+    """Bruck's alltoall is charged for packing: each of eight ranks packs four blocks in each of three rounds.
+    Longer messages use another algorithm.
+    """
     packs = small.with_machine(
         {"mpi": {"collective": {"block": number("0.1 us"), "per_byte": number("2 ns/B")}}}
     )
@@ -74,7 +76,9 @@ def test_bruck_packs_its_blocks(small: Simulation) -> None:
 
 
 def test_buffers_of_collectives_leave_the_cache(small: Simulation) -> None:
-    """Messages of 16 KiB fit into a rank's share, its blocks together do not."""
+    """A collective exceeds the cache if all of its blocks together do, even if single messages of 16
+    KiB fit.
+    """
     passes = 2.5
     cold, warm = (
         small.with_machine(

@@ -1,4 +1,4 @@
-"""Sharing of links, host buses and memory buses, and time with messages in flight."""
+"""Sharing of links, host buses and memory buses in simulations, and the time with messages in flight."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.simulated.conftest import NATIVE, SMALL, Place, Simulation, number
 
 MACHINES = NATIVE.parent / "machines"
 
-# Takes ten milliseconds; what else a message costs is below a third of that and the same for all.
+# A message of ten milliseconds; all other costs are below a third of that, and equal for all messages.
 MANY = 10_000_000
 APART: list[Place] = [(0, 0), (1, 0), (2, 0), (3, 0)]
 SOCKETS: list[Place] = [(0, 0), (0, 1), (0, 2), (0, 3)]
@@ -34,8 +34,8 @@ def flows(simgrid: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def told(
     simulation: Simulation, flows: Path, places: list[Place], *rounds: str
 ) -> list[list[tuple[float, float, float]]]:
-    """Of each round, how long each rank's acts took, and messages of its own were under way between nodes and
-    within its node.
+    """Return, for each round and rank, the seconds that its acts took and the seconds with its messages in
+    flight between nodes and within its node.
     """
     done = simulation.run(places, flows, *" then ".join(rounds).split())
     assert done.returncode == 0, done.stderr
@@ -44,7 +44,7 @@ def told(
 
 
 def seconds(simulation: Simulation, flows: Path, places: list[Place], *rounds: str) -> list[list[float]]:
-    """Of each round, how long each rank's acts took."""
+    """Return, for each round and rank, the seconds that its acts took."""
     return [[took for took, _, _ in line] for line in told(simulation, flows, places, *rounds)]
 
 
@@ -52,7 +52,7 @@ def test_two_flows_on_a_link_get_half_of_it_each(small: Simulation, flows: Path)
     alone, together = seconds(
         small, flows, APART, f"send 0 1 {MANY}", f"send 0 1 {MANY} send 2 1 {MANY} send 3 0 8"
     )
-    # As long as two messages would take one after the other, but for what is not the link's.
+    # Twice the time of one message, except for the part that is not spent on the link.
     assert together[0] == pytest.approx(alone[0] + MANY / 1e9, rel=1e-5)
     assert together[2] == pytest.approx(together[0], rel=1e-9)
 
@@ -60,7 +60,9 @@ def test_two_flows_on_a_link_get_half_of_it_each(small: Simulation, flows: Path)
 def test_flows_that_begin_together_take_their_share_of_one_that_was_there(
     small: Simulation, flows: Path
 ) -> None:
-    """One link leads both to nodes 1 and 2; the other link of node 2 was node 3's alone until then."""
+    """A flow gets its fair share even if two flows start at the same time on a link with an existing one:
+    node 0's link leads to nodes 1 and 2, and node 2's link was used by node 3 alone before.
+    """
     acts = "wait 1 0.008 wait 2 0.008"
     alone, late, shared = seconds(
         *(small, flows, APART, f"send 3 2 {MANY}", f"{acts} send 0 1 {MANY}"),
@@ -77,7 +79,9 @@ def test_opposite_directions_do_not_disturb_each_other(small: Simulation, flows:
 
 
 def test_a_rank_that_is_busy_with_a_message_computes_later(small: Simulation, flows: Path) -> None:
-    """Its processor time is missing, even if the message has left."""
+    """If sending keeps the rank busy, computation after it starts later, even if the message has already
+    left.
+    """
     network = tomllib.loads(SMALL.read_text())["mpi"]["network"]
     for segment in network:
         segment["after"] = number("6 us")
@@ -100,7 +104,7 @@ def test_a_half_duplex_host_bus_carries_one_direction_at_a_time(small: Simulatio
 
 
 def test_memory_bound_ranks_share_the_bus_of_their_socket(small: Simulation, flows: Path) -> None:
-    """A core alone has 4 GB/s of the 5 GB/s of its socket."""
+    """Memory-bound ranks share the bus of their socket: a single core gets 4 of its 5 GB/s."""
     billion = "memory {} 1e9"
     rounds = [
         billion.format(0),
@@ -138,24 +142,26 @@ def test_messages_and_memory_share_a_bus_in_proportion_to_what_they_could_have(
     alone, beside = seconds(
         small, flows, SOCKETS, "send 0 1 20000000", "send 0 1 20000000 memory 2 1e9 memory 3 1e9"
     )
-    assert beside[0] == pytest.approx(alone[0], rel=1e-9)  # another socket's
+    assert beside[0] == pytest.approx(alone[0], rel=1e-9)  # the memory traffic is on the other socket
     crowded, *_ = seconds(small, flows, SOCKETS, "send 0 1 20000000 memory 0 1e9 memory 1 1e9")
     slower = max(crowded[:2]) / (1e9 * 2 / 5e9)
     assert 1 < slower < 1.5
 
 
-# How long a message is under way that is longer than eager: latency, hop, bytes, and receiving, for which
-# SMPI charges nobody.
+# Time in flight of a rendezvous message: latency, hop, bytes, and receive time, which SMPI does not charge to
+# the receiver.
 FAR_S = 9e-6 + 0.5e-6 + MANY / 1e9 + 0.6e-6 + MANY * 0.1e-9
 RING = f"send 0 1 {MANY} send 1 2 {MANY} send 2 3 {MANY} send 3 0 {MANY}"
-# Each to the next, then to the one after it: all are equally late.
+# Every rank sends to its successor, then to the one after it, so all are equally late.
 ALL_TO_ALL = " ".join(f"send {a} {(a + k) % 4} {MANY}" for k in (1, 2, 3) for a in range(4))
 
 
 def test_each_rank_of_a_ring_has_messages_under_way_to_and_from_its_neighbours(
     small: Simulation, flows: Path
 ) -> None:
-    """What overlaps counts once: it sends and receives at the same moment."""
+    """In a ring each rank's messages are in flight from the first to the last; overlapping messages count
+    once.
+    """
     (alone,) = told(small, flows, APART, RING)
     assert [under_way for _, *under_way in alone] == [pytest.approx([FAR_S, 0], rel=1e-6)] * 4
     paired: list[Place] = [(0, 0), (0, 2), (1, 0), (1, 2)]
@@ -165,7 +171,9 @@ def test_each_rank_of_a_ring_has_messages_under_way_to_and_from_its_neighbours(
 
 
 def test_messages_one_after_the_other_are_under_way_for_their_sum(small: Simulation, flows: Path) -> None:
-    """And waiting for a message that has not been sent is no time of the network."""
+    """The times of messages in sequence add up; waiting for a message that was not sent yet does not
+    count.
+    """
     (late,) = told(small, flows, APART, f"send 0 1 {MANY} wait 2 0.05 send 2 1 {MANY}")
     took_s, far_s, near_s = late[1]
     assert took_s > 0.05
@@ -175,7 +183,9 @@ def test_messages_one_after_the_other_are_under_way_for_their_sum(small: Simulat
 
 
 def test_ranks_that_share_a_link_have_messages_under_way_for_longer(small: Simulation, flows: Path) -> None:
-    """All to all: three messages by each link, or four, whoever of a node they are from."""
+    """In an all-to-all exchange, ranks that share a link have messages in flight for longer: three or four
+    messages per link, also those of other ranks on the node.
+    """
     shared: list[Place] = [(0, 0), (0, 2), (1, 0), (1, 2)]
     (alone,), (together,) = (told(small, flows, places, ALL_TO_ALL) for places in (APART, shared))
     beside_s = FAR_S - MANY / 1e9
@@ -186,8 +196,10 @@ def test_ranks_that_share_a_link_have_messages_under_way_for_longer(small: Simul
 
 
 def test_messages_whose_flows_end_without_a_word_end(simgrid: Toolchain, bench: Path, tmp_path: Path) -> None:
-    """SimGrid drops some flows of short messages a few nanoseconds before their end. Those of CG on this
-    machine were under way for ever once, and network time was all of the time.
+    """Messages are counted as delivered even if SimGrid ends their flows without a callback.
+
+    SimGrid ends some short flows a few nanoseconds early. Messages of CG on this machine were once in flight
+    for ever, so network time was the total time.
     """
     simulation = Simulation(simgrid, bench, tmp_path, load_machine(MACHINES / "vt-myri10g.toml"))
     (result,) = simulation.cases([(node, 0) for node in range(16)], ["cg class=S mode=once"])

@@ -1,4 +1,4 @@
-"""Energy of simulated runs is declared: by the machine's file, or on the command line."""
+"""Energy of simulated runs follows from declared power, in the machine file or on the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.simulated.test_own_program import kiviat
 
 
 def stream(folder: Path, *words: str) -> dict[str, Any]:
-    """The record of a simulated STREAM on 2 ranks of one node."""
+    """Return the record of a simulated STREAM on 2 ranks of one node."""
     small = ("--set", "memory=100000", "--set", "scope=star")
     done = kiviat(folder, "run", "stream", "--on", "simulated:small.toml", "-n", "2", *small, *words)
     assert done.returncode == 0, done.stderr
@@ -44,7 +44,7 @@ def test_declared_watts_are_those_of_the_file_unless_told(tmp_path: Path) -> Non
     assert tables["energy"] == pytest.approx([15 * time for time in tables["kernel_time"]])
 
     told = stream(tmp_path, "--watts", "20/socket")
-    assert told["notes"]["energy"] == "declared: 40 W per node"  # of two sockets
+    assert told["notes"]["energy"] == "declared: 40 W per node"  # two sockets
     assert told["declared"] == {"value": 20, "per": "socket", "source": "command line"}
 
 

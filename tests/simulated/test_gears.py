@@ -18,14 +18,16 @@ def run(simulation: Simulation, ranks: int) -> dict[str, Any]:
 
 
 def times(result: dict[str, Any]) -> dict[str, float]:
-    """All but that of the rebalance, in the middle of which ranks meet where it is verified."""
+    """Return all times except that of the rebalance, which contains a synchronisation if payload is
+    checked.
+    """
     metrics = (metric for metric in result["metrics"] if metric["unit"] == "s")
     return {one["name"]: one["samples"][0] for one in metrics if one["name"] != "rebalance_time"}
 
 
 @pytest.mark.parametrize("ranks", [1, 5, 7])
 def test_what_is_verified_and_what_is_not_is_the_same(small: Simulation, ranks: int) -> None:
-    """Contacts, faces that are shared, messages and times."""
+    """Contacts, shared faces, messages and times are the same with and without payload checks."""
     verifying = small.with_options(smpi__shared_malloc="off")
     verifying.environment = {"KIVIAT_VERIFY": "1"}
     verified, plain = run(verifying, ranks), run(small, ranks)
@@ -40,7 +42,9 @@ def test_what_is_verified_and_what_is_not_is_the_same(small: Simulation, ranks: 
 
 
 def test_the_search_takes_what_its_tests_take(small: Simulation) -> None:
-    """On one rank of 1 Gflop/s and 4 GB/s: more than what it counts of contacts, less than of all pairs."""
+    """The simulated time of the search, on one rank of 1 Gflop/s and 4 GB/s, lies between that of testing
+    only the contacts and that of testing all pairs.
+    """
     result = run(small, 1)
     contacts = int(result["notes"]["contacts"].split()[0]) / 4
     seconds = times(result)["search_time"]

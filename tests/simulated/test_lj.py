@@ -22,9 +22,10 @@ def run(simulation: Simulation, ranks: int, words: str) -> dict[str, Any]:
 
 
 def test_half_of_the_neighbours_are_asked_for_ghosts(small: Simulation) -> None:
-    """Two ranks along z and two along y.
+    """Ghosts come from half of the neighbours, in a grid of two ranks along z by two along y.
 
-    Positions go down along both sides, and up along y those of ghosts alone; forces go back: in each step.
+    In each step positions are sent down along both sides, and ghosts from z also up along y; forces return
+    the same way.
     """
     cells = 10
     result = run(small, 4, f"nx={cells} ny={cells} nz={cells} steps={STEPS}")
@@ -34,7 +35,8 @@ def test_half_of_the_neighbours_are_asked_for_ghosts(small: Simulation) -> None:
     down, up = round((atoms + along_z) * part), round(along_z * part)
     sizes: Counter[tuple[int, int]] = Counter()
     for rank in range(4):
-        # Of two ranks the one below is the one above, too. Rank 0 is beside 1 along y and below 2.
+        # With two ranks along a side, both neighbours are the same rank. Rank 1 is rank 0's neighbour along
+        # y, rank 2 along z.
         sizes[rank, rank ^ 2] += 2 * POSITION * along_z * STEPS
         sizes[rank, rank ^ 1] += 2 * POSITION * (down + up) * STEPS
     tables = {table["name"]: table["values"] for table in result["tables"]}
@@ -45,7 +47,7 @@ def test_half_of_the_neighbours_are_asked_for_ghosts(small: Simulation) -> None:
 
 
 def test_atoms_move_on_where_lists_are_made_anew(small: Simulation) -> None:
-    """Once in 20 steps, as many as fly through a plane; and ghosts are chosen once more."""
+    """Every 20 steps, the expected number of atoms migrates, and ghosts are determined again."""
     cells = 10
     bytes_of = []
     for steps in (19, 20):
@@ -58,7 +60,9 @@ def test_atoms_move_on_where_lists_are_made_anew(small: Simulation) -> None:
 
 
 def test_kernels_take_what_they_cost(small: Simulation) -> None:
-    """1 Gflop/s and 4 GB/s for a core: forces take arithmetic, all else takes memory."""
+    """Kernels take their simulated cost, at 1 Gflop/s and 4 GB/s per core: forces are bound by arithmetic,
+    all others by memory.
+    """
     cells = 10
     atoms, part = 4 * cells**3, REACH / (cells * CELL)
     result = run(small, 1, f"nx={cells} ny={cells} nz={cells} steps={STEPS}")
@@ -75,7 +79,9 @@ def test_kernels_take_what_they_cost(small: Simulation) -> None:
 
 
 def test_thin_subdomains_are_verified(small: Simulation) -> None:
-    """Seven ranks, four cells: ghosts come from two ranks away."""
+    """Payload checks pass if subdomains are thin: seven ranks on four cells get ghosts from two ranks
+    away.
+    """
     verifying = small.with_options(smpi__shared_malloc="off")
     verifying.environment = {"KIVIAT_VERIFY": "1"}
     result = run(verifying, 7, "nx=4 ny=4 nz=8 scaling=strong steps=25")

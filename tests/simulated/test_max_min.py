@@ -1,4 +1,4 @@
-"""Kiviat's solver of the simulator's flows against SimGrid's own."""
+"""Kiviat's solver of flow rates, compared with SimGrid's own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ CASES = [
 
 
 def test_kiviat_solves_as_simgrid_does(wide: Simulation) -> None:
-    """KIVIAT_SOLVER=kiviat ends a simulation in which SimGrid would have to solve."""
+    """Both solvers yield the same simulated times.
+
+    KIVIAT_SOLVER=kiviat ends a simulation that would need SimGrid's solver.
+    """
     places = wide.places(24)
     ours, theirs = (
         replace(wide, environment={"KIVIAT_SOLVER": solver}).cases(places, CASES)

@@ -9,14 +9,14 @@ import pytest
 from kiviat.machine.modelled.machine import LEVELS, segment_numbers
 from tests.simulated.conftest import SMALL, Place, Simulation, number
 
-# Recorded times have seven digits.
+# Relative tolerance, because recorded times have seven digits.
 EXACT = 6e-7
 SIZES = (0, 1, 8, 1000, 4095, 4096, 4097, 65536, 1 << 22)
 PAIRS = {"socket": [(0, 0), (0, 1)], "node": [(0, 0), (0, 2)], "network": [(0, 0), (1, 0)]}
 
 
 def said(simulation: Simulation, level: str, size: int) -> float:
-    """send(n) + latency + hops + n / rate + receive(n), as the file has them."""
+    """Return the time of a message by the machine file: send(n) + latency + hops + n / rate + receive(n)."""
     segments = [segment_numbers(segment) for segment in simulation.machine.segments[level]]
     segment = [one for one in segments if one[0] <= size][-1]
     _, latency_s, rate, send_s, send_s_per_b, receive_s, receive_s_per_b, *_ = segment
@@ -30,13 +30,17 @@ def pingpongs(simulation: Simulation, places: list[Place], sizes: tuple[int, ...
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_message_alone_costs_what_the_file_says(small: Simulation, level: str) -> None:
-    """SMPI adds 16 bytes to each, and lets nobody pay for long blocking sends."""
+    """A single message takes the defined time.
+
+    This compensates for two properties of SMPI: it adds 16 bytes to every message, and does not charge long
+    blocking sends.
+    """
     wanted = [said(small, level, size) for size in SIZES]
     assert pingpongs(small, PAIRS[level]) == pytest.approx(wanted, rel=EXACT)
 
 
 def test_messages_that_nobody_waits_for_cost_as_much(small: Simulation) -> None:
-    """Isend pays before it returns what Send pays under way: never both, never neither."""
+    """A message by MPI_Isend takes as long as one by MPI_Send: its send time is charged exactly once."""
     for places in PAIRS.values():
         sizes = (8, 4096, 65536)
         times = small.times(places, [f"uniband window=1 bytes={size} mode=once" for size in sizes])
@@ -47,7 +51,9 @@ def test_messages_that_nobody_waits_for_cost_as_much(small: Simulation) -> None:
 
 
 def test_a_rank_that_has_sent_is_busy_for_a_while(small: Simulation) -> None:
-    """Which delays what it sends and receives next, and no ping-pong."""
+    """After sending, a rank is busy for the segment's after_s, which delays its next messages, but not a
+    ping-pong.
+    """
     after_s = 4e-6
     segments = tomllib.loads(SMALL.read_text())["mpi"]["network"]
     network = [{**segment, "after": number(f"{after_s} s")} for segment in segments]
@@ -67,7 +73,7 @@ CROSSING_S, CROSSING_S_PER_B = 30e-6, 5e-9
 
 @pytest.fixture
 def crossing(small: Simulation) -> Simulation:
-    """Both ways at once take more than twice as long as one way."""
+    """The small machine, on which messages in both directions at once take longer than twice a single one."""
     network = tomllib.loads(SMALL.read_text())["mpi"]["network"]
     for segment in network:
         segment["crossing"] = number(f"{CROSSING_S * 1e6} us")
@@ -76,7 +82,9 @@ def crossing(small: Simulation) -> Simulation:
 
 
 def test_messages_that_cross_take_longer(small: Simulation, crossing: Simulation) -> None:
-    """Whether they are short, or wait for their receiver; two each way take twice as long as one."""
+    """Messages that cross each other are delayed, eager and rendezvous; two in each direction are delayed
+    twice as long as one.
+    """
     places, sizes = PAIRS["network"], (0, 8, 1000, 4096, 65536)
     both = [
         time + CROSSING_S + size * CROSSING_S_PER_B
@@ -90,7 +98,9 @@ def test_messages_that_cross_take_longer(small: Simulation, crossing: Simulation
 
 
 def test_messages_that_do_not_cross_take_no_longer(small: Simulation, crossing: Simulation) -> None:
-    """An answer was sent when the message had arrived. A stream goes one way; so does a broadcast."""
+    """An answer, a stream in one direction and a broadcast are not delayed, because their messages do not
+    cross others.
+    """
     sizes = (0, 8, 4096, 65536)
     lines = [f"pingpong bytes={size} mode=once" for size in sizes]
     lines += [f"uniband window={window} bytes={size} mode=once" for size in sizes for window in (1, 8)]
@@ -101,7 +111,10 @@ def test_messages_that_do_not_cross_take_no_longer(small: Simulation, crossing: 
 
 
 def test_a_long_message_waits_for_a_rank_that_is_still_busy(small: Simulation) -> None:
-    """Once, only short ones did."""
+    """A long message is delayed, too, if its sender is still busy with an earlier one.
+
+    Only short messages once were.
+    """
     after_s, size = 400e-6, 65536
     network = tomllib.loads(SMALL.read_text())["mpi"]["network"]
     for segment in network:
@@ -110,7 +123,7 @@ def test_a_long_message_waits_for_a_rank_that_is_still_busy(small: Simulation) -
     _, _, _, send_s, send_s_per_b, receive_s, receive_s_per_b, *_ = segment_numbers(
         small.machine.segments["network"][1]
     )
-    # The first case outlasts what the launch itself has sent.
+    # The first case lasts until messages of the launch itself have been processed.
     lines = [f"pingpong bytes={1 << 22} mode=once", f"pingping bytes={size} mode=once"]
     _, time = busy.times(PAIRS["network"], lines)
     assert time == pytest.approx(
@@ -122,7 +135,9 @@ def test_a_long_message_waits_for_a_rank_that_is_still_busy(small: Simulation) -
 def test_what_exceeds_a_ranks_share_of_the_cache_crosses_memory(
     small: Simulation, ranks: int, rate: float
 ) -> None:
-    """A core alone has 4 GB/s of memory, four ranks have 10 GB/s together; all else is in the cache."""
+    """Messages that exceed the rank's share of the cache cross memory: one core gets 4 GB/s, four ranks share
+    10 GB/s.
+    """
     cache, passes = 65536, 2.5
     cold = small.with_machine(
         {"memory": {"message_cache": number(f"{cache} B"), "cold_passes": {**number(""), "value": passes}}}
@@ -147,7 +162,9 @@ def test_a_message_is_no_faster_than_its_narrowest_link(small: Simulation) -> No
 
 
 def test_loads_in_flight_slow_messages_over_distant_hops(small: Simulation) -> None:
-    """So many bytes each round trip over the hops, whatever the links could do."""
+    """A limit on bytes in flight slows messages over distant hops: per round trip only that many bytes are
+    transferred.
+    """
     size, hop_s, in_flight_bytes = 1 << 20, 0.5e-6, 1000
     slowed = small.with_machine({"mpi": {"in_flight": {"network": number(f"{in_flight_bytes} B")}}})
     (time,) = pingpongs(slowed, PAIRS["network"], (size,))
@@ -155,7 +172,10 @@ def test_loads_in_flight_slow_messages_over_distant_hops(small: Simulation) -> N
 
 
 def test_a_case_takes_as_long_whatever_ran_before_it(small: Simulation) -> None:
-    """The greatest time of all ranks was once that of an earlier case, where that was greater."""
+    """The time of a case does not depend on earlier cases.
+
+    The maximum over ranks was once that of an earlier, longer case.
+    """
     lines = ["alltoall bytes=65536 mode=once", "alltoall bytes=8 mode=once", "barrier mode=once"]
     together = small.times(small.places(8), [*lines, *lines[1:], "pingpong bytes=8 mode=once", *lines])
     alone = [small.times(small.places(8), [line])[0] for line in lines]

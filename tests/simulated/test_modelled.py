@@ -1,4 +1,4 @@
-"""The plan hpcc-modelled: small problems on a simulated machine, and the extrapolated results."""
+"""The plan hpcc-modelled: small problems on a simulated machine, and results extrapolated from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from tests.simulated.conftest import SMALL, Simulation
 
 
 def test_small_problems_tell_what_full_memory_gives(simgrid: Toolchain, bench: Path, tmp_path: Path) -> None:
-    """On four ranks, as a user runs it: every law holds at the size that it was not fitted to."""
+    """The plan runs on four ranks as a user starts it, and every law predicts the size that was not used for
+    its fit.
+    """
     words: list[str | Path] = [
         "run",
         "hpcc-modelled",
@@ -50,9 +52,10 @@ def test_small_problems_tell_what_full_memory_gives(simgrid: Toolchain, bench: P
 
 
 def test_rows_that_change_places_in_several_parts_arrive(wide: Simulation) -> None:
-    """SMPI lets a short message overtake a long one of the same tag.
+    """The row exchange of HPL among 12 ranks does not deadlock, although SMPI lets a short message overtake a
+    long one with the same tag.
 
-    The exchange among 12 rows waited for ever: ranks beyond the 8 of the power of two send theirs in parts.
+    Ranks beyond the power of two, 8, send their rows in several parts, which need different tags.
     """
     (result,) = wide.cases(wide.places(12), ["hpl n=400 nb=16 p=12 q=1 swap=exchange mode=once seed=1"])
     assert result["outcome"] == "ok", result["reason"]

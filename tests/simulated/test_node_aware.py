@@ -1,4 +1,4 @@
-"""Node-aware collectives: the same results, and their costs."""
+"""Node-aware collectives: they yield the same results, and have the expected cost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kiviat.machine.modelled.machine import load_machine
 from tests.simulated.conftest import SMALL, Place, Simulation, number, printed
 
 AWARE = {"mpi": {"node_aware": True}}
-# Messages within a node that cost next to nothing.
+# Messages within a node take almost no time.
 FREE = {
     "from": number("0 B"),
     "latency": number("0 s"),
@@ -32,27 +32,32 @@ def on(simulation: Simulation, changes: dict[str, Any]) -> Simulation:
 
 
 def cyclic(ranks: int) -> list[Place]:
-    """One to each of five nodes in turn: ranks of a node do not follow each other."""
+    """Return a placement that deals ranks cyclically to five nodes, so that successive ranks are on different
+    nodes.
+    """
     return [(rank % 5, rank // 5) for rank in range(ranks)]
 
 
 @pytest.mark.parametrize("selector", ["mpich", "ompi"])
 @pytest.mark.parametrize("ranks", [5, 8, 12])
 def test_what_comes_out_is_the_same(small: Simulation, rounds: Path, ranks: int, selector: str) -> None:
-    """Of any root, on communicators in any order, with the ranks of a node next to each other and not."""
+    """Results are the same for any root, for communicators in any order, and in blocked and cyclic
+    placement.
+    """
     collectives = {"collectives": selector}
     flat, aware = on(small, {"mpi": collectives}), on(small, {"mpi": {**collectives, "node_aware": True}})
     for places in (flat.places(ranks), cyclic(ranks)):
         results, seconds = printed(flat, places, rounds)
         ours, others = printed(aware, places, rounds)
         assert ours == results and ours
-        # Every rank has a node, or there are several on one. SMPI's own choice for MPICH is MVAPICH2's then.
+        # Times are equal only if every rank has its own node. With selector mpich, SMPI's node-aware
+        # algorithms of MVAPICH2 differ even then.
         one_each = len({node for node, _ in places}) == ranks
         assert (others == seconds) is (one_each and selector == "ompi")
 
 
 def times_of_allreduce(simulation: Simulation, ranks: int, algorithm: str | None, *sizes: int) -> list[float]:
-    """Where every rank has a node."""
+    """Return times of allreduce, with one rank per node."""
     algorithms = {"algorithms": {"allreduce": algorithm}} if algorithm else {}
     there = on(simulation, {"mpi": {**AWARE["mpi"], **algorithms}})
     places = [(node, 0) for node in range(ranks)]
@@ -61,7 +66,9 @@ def times_of_allreduce(simulation: Simulation, ranks: int, algorithm: str | None
 
 @pytest.mark.parametrize("ranks", [4, 6])
 def test_allreduce_is_that_of_mpich_4(small: Simulation, ranks: int) -> None:
-    """Rabenseifner's above 8 B and where each rank has an element, where SMPI's rule begins above 2048 B."""
+    """Allreduce follows MPICH 4: Rabenseifner's algorithm above 8 B if every rank has an element (SMPI's
+    rule: above 2048 B).
+    """
     halves, doubles = [16, 1024, 4096, 65536], [4, 8, 12]
     own = times_of_allreduce(small, ranks, None, *halves, *doubles)
     assert own[: len(halves)] == pytest.approx(times_of_allreduce(small, ranks, "rab_rdb", *halves), rel=1e-6)
@@ -90,7 +97,9 @@ def test_payload_arrives(small: Simulation, ranks: int, selector: str, one_each:
 
 @pytest.mark.parametrize("case", ["barrier", "allreduce bytes=8", "reduce bytes=8", "bcast bytes=8192"])
 def test_they_cost_what_one_rank_of_each_node_costs(small: Simulation, case: str) -> None:
-    """Where messages within nodes cost nothing. Without, more of them cross the network."""
+    """If messages within nodes are free, node-aware collectives cost as much as collectives of one rank per
+    node; others send more messages over the network.
+    """
     flat = on(small, FREE_NODES)
     aware = on(small, {**FREE_NODES, "mpi": {**FREE_NODES["mpi"], **AWARE["mpi"]}})
     (one_each,) = flat.times([(node, 0) for node in range(6)], [f"{case} mode=once"])

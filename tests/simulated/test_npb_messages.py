@@ -1,7 +1,7 @@
-"""What the NAS programs send: as many messages and as long as their algorithms say, from whom to whom.
+"""Messages of the NAS programs: numbers, lengths and partners equal those that their algorithms imply.
 
-Counted on a modelled machine; computed here from RNR-94-007 and NAS-95-020. Sums go by recursive doubling or
-along a tree, total exchanges directly, so that those of collective operations can be said too.
+Messages are counted on a modelled machine, and computed here from RNR-94-007 and NAS-95-020. Sums use
+recursive doubling or a tree, total exchanges send directly, so the messages of collectives are known, too.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ DOUBLE, COMPLEX, INT = 8, 16, 4
 
 
 class Sent:
-    """Messages and bytes, by (from, to)."""
+    """Expected messages and bytes, by (from, to)."""
 
     def __init__(self) -> None:
         self.pairs: defaultdict[tuple[int, int], list[float]] = defaultdict(lambda: [0.0, 0.0])
 
     def add(self, sender: int, receiver: int, size: float, times: int = 1) -> None:
-        """What a rank sends to itself is no message."""
+        """Add messages; a rank's messages to itself are not counted."""
         if sender != receiver:
             self.pairs[sender, receiver][0] += times
             self.pairs[sender, receiver][1] += times * size
 
     def sum_of_all(self, ranks: int, size: float, times: int = 1) -> None:
-        """By recursive doubling, of a power of two of ranks."""
+        """Add an allreduce by recursive doubling over a power of two of ranks."""
         for rank in range(ranks):
             for step in range(ranks.bit_length() - 1):
                 self.add(rank, rank ^ (1 << step), size, times)
 
     def sum_to_first(self, ranks: int, size: float, times: int = 1) -> None:
-        """Along a binomial tree."""
+        """Add a reduction along a binomial tree."""
         for rank in range(1, ranks):
             self.add(rank, rank & (rank - 1), size, times)
 
 
 def cg(sent: Sent, ranks: int) -> None:
-    """As many columns of ranks as rows, or twice as many."""
+    """Messages of CG; the process grid has as many columns as rows, or twice as many."""
     order, iterations, steps = 1400, 15, 25
     columns = 1 << ranks.bit_length() // 2
     rows = ranks // columns
@@ -62,12 +62,14 @@ def cg(sent: Sent, ranks: int) -> None:
 
 
 def ep(sent: Sent, ranks: int) -> None:
-    """Two sums, how many pairs were accepted, and ten counts."""
+    """Messages of EP: an allreduce of two sums, the number of accepted pairs, and ten counts."""
     sent.sum_of_all(ranks, 13 * DOUBLE)
 
 
 def ft(sent: Sent, ranks: int) -> None:
-    """All to all for each transform: one to wave numbers and six back."""
+    """Messages of FT by slabs: an all-to-all exchange for each of seven transforms, one forward and six
+    backward.
+    """
     transforms, elements = 7, 64**3
     for sender, receiver in product(range(ranks), repeat=2):
         sent.add(sender, receiver, elements / ranks**2 * COMPLEX, transforms)
@@ -75,7 +77,7 @@ def ft(sent: Sent, ranks: int) -> None:
 
 
 def ft_pencils(sent: Sent, ranks: int) -> None:
-    """128 x 128 x 32 points for 64 ranks: rows of 8 and columns of 8."""
+    """Messages of FT by pencils: 128 x 128 x 32 points on 64 ranks, in 8 rows of 8."""
     side = 8
     for rank in range(ranks):
         for step in range(side):
@@ -85,7 +87,9 @@ def ft_pencils(sent: Sent, ranks: int) -> None:
 
 
 def keys() -> np.ndarray:
-    """Each is the mean of four numbers of x <- 5^13 x mod 2^46, times how many different ones there are."""
+    """Return the keys of IS: each is the mean of four numbers of x <- 5^13 x mod 2^46, scaled to the range of
+    keys.
+    """
     state, states = 314159265, []
     for _ in range(4 << 16):
         state = state * 5**13 % 2**46
@@ -95,7 +99,9 @@ def keys() -> np.ndarray:
 
 
 def is_(sent: Sent, ranks: int) -> None:
-    """Buckets in succession go to one rank until it has its share; what a rank keeps it does not send."""
+    """Messages of IS: successive buckets belong to one rank until it has its share; keys that stay on a rank
+    are not sent.
+    """
     array, buckets = keys(), 1024
     share = len(array) // ranks
     sent.sum_of_all(ranks, (buckets + 5) * INT, 10)
@@ -112,7 +118,9 @@ def is_(sent: Sent, ranks: int) -> None:
 
 
 def mg(sent: Sent, ranks: int) -> None:
-    """Three exchanges of each grid in a cycle, two of the coarsest: x, y with what came along x, then z."""
+    """Messages of MG: three exchanges of each grid per cycle (two on the coarsest), first along x, then along
+    y with the points received along x, then z.
+    """
     box, side = [1, 1, 1], 2
     while box[0] * box[1] * box[2] < ranks:
         box[side] *= 2
@@ -121,7 +129,9 @@ def mg(sent: Sent, ranks: int) -> None:
     places = [(rank % box[0], rank // box[0] % box[1], rank // box[0] // box[1]) for rank in range(ranks)]
 
     def points(n: int, side: int, at: int) -> int:
-        """Of n along a side: with fewer of them than ranks one in several has one."""
+        """Return the number of points of a rank along a side with n points; if there are more ranks than
+        points, every second, fourth, … rank has one.
+        """
         apart = max(box[side] // n, 1)
         return max(n // box[side], 1) if (at + 1) % apart == 0 else 0
 
@@ -143,7 +153,7 @@ def mg(sent: Sent, ranks: int) -> None:
                 for step in (-apart, apart):
                     times = cycles * (2 if n == 2 else 3)
                     sent.add(rank, neighbour(place, side, step), across[0] * across[1] * DOUBLE, times)
-        # Those that have nothing of the coarser grid get what lies around them there.
+        # Ranks without points of the coarser grid receive the points around their part.
         for side in range(3):
             apart, wide = max(box[side] // n, 1), max(2 * box[side] // n, 1)
             if n == 2 or apart == wide:
@@ -164,7 +174,9 @@ def begin_of(place: int, n: int, parts: int) -> int:
 
 
 def lu(sent: Sent, ranks: int) -> None:
-    """Of each plane an edge up and down along both axes; once an iteration faces, two points deep."""
+    """Messages of LU: for each plane an edge in both sweeps along both axes; once per iteration the halo, two
+    points deep.
+    """
     n, iterations, components = 12, 50, 5
     down = max(divisor for divisor in range(1, ranks + 1) if ranks % divisor == 0 and divisor**2 <= ranks)
     across = ranks // down
@@ -183,7 +195,9 @@ def lu(sent: Sent, ranks: int) -> None:
 
 
 def multipartition(steps: int, up: int, down: int) -> Callable[[Sent, int], None]:
-    """Faces of all cells to six neighbours, two points deep; from cell to cell some numbers of each line."""
+    """Messages of BT and SP: the halo of all cells, two points deep, to six neighbours; in sweeps, some
+    numbers of each line from cell to cell.
+    """
 
     def program(sent: Sent, ranks: int) -> None:
         n, components = 12, 5

@@ -1,9 +1,9 @@
-"""The NAS programs against their reference on the same modelled machine, where computation takes no time.
+"""The NAS programs, compared with the reference implementation on the same modelled machine, whose
+computation takes no time.
 
-The reference is taken by path, and stays outside the repository: NPB_SOURCE is a folder NPB3.4-MPI. Without
-it nothing is measured. Its sources are compiled as they are, but for the timers (timers.cpp), which count
-messages too.
-What the definitions leave open, and both do otherwise, stands beside each comparison.
+The variable NPB_SOURCE names the folder NPB3.4-MPI of the reference, which is not part of the repository;
+without it the tests are skipped. Its sources are unchanged except for the timers (timers.cpp), which also
+count messages. Differences that the definitions permit are described at each comparison.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.simulated.conftest import NATIVE, SMALL, Simulation, compiler, number
 pytestmark = pytest.mark.full
 AGREE = 0.01
 RANKS = (4, 8, 16)
-# Sums and exchanges go the same way in both.
+# Algorithms of collectives, the same for both.
 ALGORITHMS = {
     **{"smpi/allreduce": "rdb", "smpi/reduce": "binomial"},
     **{"smpi/alltoall": "basic_linear", "smpi/alltoallv": "ompi_basic_linear"},
@@ -40,7 +40,7 @@ Pairs = Mapping[tuple[int, int], tuple[float, float]]
 
 @dataclass(frozen=True)
 class Timed:
-    """`sent`: messages and bytes from rank to rank, where there are any."""
+    """Time of a run, and messages and bytes by pair of ranks if known (`sent`)."""
 
     seconds: float
     sent: Pairs
@@ -59,7 +59,7 @@ class Reference:
     folder: Path
 
     def program(self, name: str, klass: str) -> Path:
-        """Built once."""
+        """Compile the program once."""
         program = self.folder / "bin" / f"{name}.{klass}.x"
         if not program.exists():
             compiler("make", "-C", self.folder, name, f"CLASS={klass}")
@@ -94,7 +94,9 @@ def reference(
 
 @pytest.fixture(scope="session")
 def like_ours(reference: Reference, tmp_path_factory: pytest.TempPathFactory) -> Reference:
-    """LU cuts its grid and sends faces as ours does (timers.cpp); MG receives first what was sent first."""
+    """The reference with two changes: LU divides its grid and sends faces as Kiviat does (timers.cpp), and MG
+    receives messages in the order in which they were sent.
+    """
     folder = tmp_path_factory.mktemp("like-ours") / "NPB"
     shutil.copytree(reference.folder, folder)
     (folder / "LU" / "exchange_3.f90").write_text("\n")
@@ -125,13 +127,13 @@ IDLE = {
 
 @pytest.fixture
 def idle(simgrid: Toolchain, bench: Path, tmp_path: Path) -> Simulation:
-    """16 nodes whose cores and memories take no time."""
+    """A machine of 16 nodes whose cores and memories take no time."""
     return Simulation(simgrid, bench, tmp_path, load_machine(SMALL, IDLE), ALGORITHMS)
 
 
 @pytest.fixture
 def eager(simgrid: Toolchain, bench: Path, tmp_path: Path) -> Simulation:
-    """Likewise, and no send waits for its receiver."""
+    """The same machine, on which no send waits for its receiver."""
     machine = load_machine(SMALL, {**IDLE, "mpi": {"eager": number("1 GB")}})
     return Simulation(simgrid, bench, tmp_path, machine, ALGORITHMS)
 
@@ -161,14 +163,14 @@ def of_record(result: Mapping[str, Any]) -> Timed:
 
 
 def sum_of_all(idle: Simulation, ranks: int) -> float:
-    """Seconds that an allreduce of one number takes."""
+    """Return the seconds of an allreduce of one number."""
     result = ours(idle, "allreduce bytes=8", ranks)
     seconds: float = next(metric["samples"][0] for metric in result["metrics"] if metric["name"] == "time")
     return seconds
 
 
 def without(sent: Pairs, other: Pairs) -> dict[tuple[int, int], tuple[float, float]]:
-    """What is sent beside the other."""
+    """Return the messages of `sent` minus those of `other`."""
     rest = {
         pair: (n - other.get(pair, (0, 0))[0], size - other.get(pair, (0, 0))[1])
         for pair, (n, size) in sent.items()
@@ -177,7 +179,7 @@ def without(sent: Pairs, other: Pairs) -> dict[tuple[int, int], tuple[float, flo
 
 
 def agree(mine: float, reference: float) -> None:
-    """How near they are is printed, for who wants to know (`-s`)."""
+    """Check that two times agree within 1 %, and print their ratio (visible with `pytest -s`)."""
     print(f"{mine / reference:.4f} ({mine:.6g} s, {reference:.6g} s)", end=" ")
     assert mine == pytest.approx(reference, rel=AGREE)
 
@@ -193,7 +195,9 @@ def test_cg_and_ft(idle: Simulation, reference: Reference, name: str, klass: str
 
 @pytest.mark.parametrize("name", ["cg", "is"])
 def test_on_64_ranks(idle: Simulation, reference: Reference, name: str) -> None:
-    """Not FT: of so many ranks the reference makes 2 rows of 32, ours 8 of 8, and nobody says which."""
+    """The programs agree on 64 ranks. FT is left out, because the definition does not specify the process
+    grid: the reference uses 2 rows of 32 ranks, Kiviat 8 of 8.
+    """
     nodes = {"node": {"count": number("64")}}
     wide = replace(idle, machine=load_machine(SMALL, {**IDLE, **nodes}))
     mine = of_record(ours(wide, f"{name} class=W", 64))
@@ -205,7 +209,9 @@ def test_on_64_ranks(idle: Simulation, reference: Reference, name: str) -> None:
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("klass", ["W", "A"])
 def test_is(idle: Simulation, reference: Reference, klass: str, ranks: int) -> None:
-    """Not class S: the reference has half as many buckets there. Their number is nobody's definition."""
+    """IS agrees. Class S is left out, because the reference uses half as many buckets there; the definition
+    leaves their number open.
+    """
     mine = of_record(ours(idle, f"is class={klass}", ranks))
     other = theirs(idle, reference.program("is", klass), ranks)
     assert mine.sent == other.sent
@@ -215,10 +221,11 @@ def test_is(idle: Simulation, reference: Reference, klass: str, ranks: int) -> N
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize(("klass", "points"), [("S", 32), ("W", 128)])
 def test_cycles_of_mg(eager: Simulation, like_ours: Reference, klass: str, points: int, ranks: int) -> None:
-    """Four. Before and after them the reference exchanges residuals and finds maxima that nobody needs.
+    """Four V cycles of MG agree.
 
-    Of an exchange along a side it sends one message after the other, ours both at once: no difference where
-    sends do not wait. And it waits first for what was sent last.
+    The time of two cycles is subtracted, because the reference also exchanges residuals and computes maxima
+    before and after them. Kiviat sends both messages of an exchange at once, which makes no difference on a
+    machine where sends do not wait.
     """
 
     def cycles(number: int) -> Timed:
@@ -228,13 +235,13 @@ def test_cycles_of_mg(eager: Simulation, like_ours: Reference, klass: str, point
 
     four, two = cycles(4), cycles(2)
     mine = of_record(ours(eager, f"mg class={klass}", ranks))
-    # Ranks that have nothing of the coarsest grids get what is around them there in messages of our own.
+    # Kiviat sends the points around ranks without points of the coarsest grids in separate messages.
     if ranks <= 8:
         once = dict.fromkeys(of_record(ours(eager, "ep class=S", ranks)).sent, (1.0, 8.0))
         twice = {pair: (n * 2, size * 2) for pair, (n, size) in without(four.sent, two.sent).items()}
         assert without(mine.sent, once) == twice
     seconds, reference_s = mine.seconds - sum_of_all(eager, ranks), 2 * (four.seconds - two.seconds)
-    if ranks == 4:  # parts reach all along x: there the reference's ranks send messages to themselves
+    if ranks == 4:  # parts span the whole x axis, and the reference sends messages to itself
         assert seconds < reference_s
     else:
         agree(seconds, reference_s)
@@ -245,10 +252,11 @@ def test_cycles_of_mg(eager: Simulation, like_ours: Reference, klass: str, point
 def test_lu(
     idle: Simulation, reference: Reference, like_ours: Reference, klass: str, points: int, ranks: int
 ) -> None:
-    """The reference adds up once more, what the last iteration changed.
+    """LU agrees, except for one more sum in the reference, of the changes in the last iteration.
 
-    It sends faces to one neighbour after the other, and those of the cube; ours to all at once, without. Of
-    points that ranks cannot share evenly, the first ranks have one more there.
+    The reference sends faces to one neighbour after another, including those of the cube; Kiviat sends them
+    to all neighbours at once, without those. If points cannot be divided evenly, the reference gives its
+    first ranks one more.
     """
     mine = of_record(ours(idle, f"lu class={klass}", ranks))
     other = theirs(idle, reference.program("lu", klass), ranks)
@@ -264,7 +272,9 @@ def test_lu(
 @pytest.mark.parametrize("ranks", [4, 9, 16])
 @pytest.mark.parametrize("name", ["bt", "sp"])
 def test_bt_and_sp(idle: Simulation, reference: Reference, name: str, ranks: int) -> None:
-    """SP sends the same. BT's reference also sends what belongs to no line that is solved."""
+    """SP sends the same messages as the reference. BT's reference sends longer ones, which include values of
+    lines that are not solved.
+    """
     mine = of_record(ours(idle, f"{name} class=S", ranks))
     other = theirs(idle, reference.program(name, "S"), ranks)
     if name == "sp":

@@ -1,9 +1,8 @@
-"""Ours against the originals on the same modelled machine: no noise blurs a difference.
+"""Kiviat's benchmarks compared with the original programs on the same modelled machine, without noise.
 
-The originals are taken by path, and what is fetched stays outside the repository: BEFF_SOURCE is b_eff.c 3.6,
-IMB_SOURCE the folder src_c of the Intel MPI Benchmarks. Without them nothing is measured. The NAS programs:
-test_npb_oracle.py.
-Loops of one call each start together, in no time, in both; else the sources are compiled as they are.
+The originals are not part of the repository: BEFF_SOURCE names b_eff.c 3.6, IMB_SOURCE the folder src_c of
+the Intel MPI Benchmarks; without them the tests are skipped. NAS programs: test_npb_oracle.py. In both, loops
+of one call start together in no time; apart from that, the sources are unchanged.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _ITERATIONS = 16
 
 @pytest.fixture(scope="session")
 def b_eff(ideal: list[str | Path], simgrid: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With loops of one call, and all digits."""
+    """Compile b_eff, with loops of one call and output of all digits."""
     text = source("BEFF_SOURCE").read_text(encoding="latin-1")
     for name, value in (
         *(("REPETITIONS", "1"), ("MIN_REPETITIONS", "1"), ("PRE_LOOPS", "0"), ("PRE_MSG_LOOPS", "2")),
@@ -53,7 +52,9 @@ def b_eff(ideal: list[str | Path], simgrid: Toolchain, tmp_path_factory: pytest.
 
 
 def theirs(report: str) -> dict[str, list[float]]:
-    """Bytes per second of each pattern by each method, averaged over sizes."""
+    """Return the bandwidth in B/s of each pattern by each method, averaged over sizes, from b_eff's
+    report.
+    """
     section = re.search(r"SECTION-BY-METHODS-BEGIN(.*?)SECTION-BY-METHODS-END", report, re.DOTALL)
     ranks = re.search(r"b_eff = +\S+ MByte/s on (\d+) processes", report)
     assert section and ranks
@@ -84,12 +85,14 @@ def test_b_eff_is_that_of_its_program(wide: Simulation, b_eff: Path, ranks: int)
     for name, mine in zip(names, ours, strict=True):
         wanted = found[name]
         if name == "00" and ranks % 2:
-            # The paper divides all messages of a pattern by the greatest time. The program takes the numbers
-            # of rank 0, which is in a ring of two, for those of all: too much where one ring has three.
+            # The definition divides the bytes of a pattern by the largest time of all ranks. The program uses
+            # the time of rank 0, which is in a ring of two; this is too short if another ring has three
+            # ranks.
             wanted = [value * (ranks + 3) / (2 * ranks) for value in wanted]
         assert mine[0] == pytest.approx(wanted[0], rel=AGREE), (name, "sendrecv")
         assert mine[2] == pytest.approx(wanted[2], rel=AGREE), (name, "nonblocking")
-        # For random patterns the program has a communicator in the order of the ring: sends go otherwise.
+        # For random patterns, the program creates a communicator in the order of the ring, so messages are
+        # sent in another order.
         in_order = name.isdigit() and int(name) < 6
         assert mine[1] == pytest.approx(wanted[1], rel=AGREE if in_order else 0.05), (name, "alltoallv")
     metrics = {metric["name"]: metric["samples"][0] for metric in result["metrics"]}
@@ -124,9 +127,11 @@ _OTHERS = (
 
 @pytest.fixture(scope="session")
 def imb(ideal: list[str | Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """IMB-MPI1, with all digits; the barrier that it measures is the machine's, and only that one.
+    """Compile IMB-MPI1, with output of all digits. Only the measured barrier is simulated; all others take no
+    time.
 
-    The two before its loop were once the machine's as well, so that ranks entered it one after the other.
+    The two barriers before the measured loop were once simulated, too, so ranks entered the loop at different
+    times.
     """
     folder = tmp_path_factory.mktemp("imb") / "src"
     shutil.copytree(source("IMB_SOURCE"), folder)
@@ -149,7 +154,7 @@ def imb(ideal: list[str | Path], tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def imb_rows(text: str) -> dict[tuple[str, int], dict[str, float]]:
-    """By benchmark and size, what stands in each column."""
+    """Return the columns of IMB's output, by benchmark and size."""
     rows, name, columns = {}, "", [""]
     for line in text.splitlines():
         if begun := re.match(r"# Benchmarking (\S+)", line):
@@ -166,7 +171,7 @@ def imb_rows(text: str) -> dict[tuple[str, int], dict[str, float]]:
 def test_imb_s_times_are_ours(wide: Simulation, imb: Path, ranks: int) -> None:
     places = wide.places(ranks)
     lengths = wide.folder / "lengths"
-    # SimGrid's long alltoall refuses numbers of ranks that are no powers of two.
+    # SimGrid's algorithm for long alltoalls requires a power of two of ranks.
     sizes = _IMB_SIZES if ranks.bit_count() == 1 else _IMB_SIZES[:2]
     lengths.write_text("".join(f"{size}\n" for size in sizes))
     words = ["-npmin", ranks, "-iter", _ITERATIONS, "-iter_policy", "off", "-msglen", lengths, "-time", 1000]

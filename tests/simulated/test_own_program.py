@@ -1,4 +1,4 @@
-"""Users' programs: compiled by `kiviat cc`, run on a modelled machine, recorded as a run."""
+"""User programs: compiled by `kiviat cc`, run on a modelled machine, recorded as a run."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_program_runs_and_its_run_is_kept(tmp_path: Path) -> None:
     assert "s of simulated time (computation takes no time)" in done.stdout
     (record,) = records(tmp_path)
     assert (record["benchmark"], record["ranks"], record["clock"]) == ("program", 4, "simulated")
-    # Twice around: a pair within a socket, one across, and the same on the way back.
+    # The token passes twice around the ring: within a socket, between sockets, and back.
     (metric,) = record["metrics"]
     assert 8e-6 < metric["mean"] < 1e-4
     (output,) = (tmp_path / "runs").glob("*/launches/0/stdout")
@@ -130,7 +130,7 @@ def test_computation_counts_as_asked(tmp_path: Path) -> None:
     done = run(tmp_path, "2", "--compute", "10", "--", built)
     assert "computation 10 times as long as here" in done.stdout, done.stderr
     (record,) = records(tmp_path)
-    # Thirty million dependent multiply-adds take some hundredths of a second at least.
+    # Thirty million dependent multiply-adds take at least some hundredths of a second.
     assert record["metrics"][0]["mean"] > 0.1
 
 
@@ -149,7 +149,7 @@ def test_fortran(tmp_path: Path) -> None:
 
 
 def test_a_deadlock_is_told(tmp_path: Path) -> None:
-    """SimGrid notices it, and leaves with exit code 0."""
+    """A deadlock is reported, and the case fails, although SimGrid detects it but exits with code 0."""
     done = run(tmp_path, "2", "--", program(tmp_path, "stuck.c", STUCK))
     assert done.returncode == 1
     assert "deadlock" in done.stderr

@@ -1,4 +1,4 @@
-"""State that simulated ranks, which live in one process, must not share."""
+"""State that simulated ranks must not share, although they live in one process."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.substrates.simulated import Simulated
 
-# Read only once main has started; constants; the one place of all payload (platform/simgrid/node.cpp); the
-# language's own.
+# Permitted globals: not modified after main() has started; constants; the shared payload buffer
+# (platform/simgrid/node.cpp); those of the C++ runtime.
 ALLOWED = re.compile(
     r".*_registration$|guard variable for .*|.*registered\(\)::all|kiviat::common_axes\(\)::axes"
     r"|kiviat::host::allocate\(unsigned long\)::(place|room)"
     r"|kiviat::(load_names|method_names|suffered_names|loads|methods|suffered)"
     r"|kiviat::(swap_names|route_names|counter_names|\(anonymous namespace\)::namings)"
     r"|\(anonymous namespace\)::ring_methods"
-    # Found by whoever asks first, the same for all: a library, and the kernels that suit the processor.
+    # Results of searches that are equal for all ranks: a library, and the kernels that suit the processor.
     r"|kiviat::Fftw::find\(.*\)::found|kiviat::\(anonymous namespace\)::in_tiles<.*::one"
-    # Functions of the profiler, where it is preloaded, and who sees a call first.
+    # Functions of the preloaded profiler, and whether it is present.
     r"|kiviat::SteadyState::(watch\(\)::watch|account_for_skipped\(\)::repeat)|MPI_Alltoallv?::first"
     r"|__cpu_(model|features2)"
     r"|DW\.ref\..*|__TMC_END__|__dso_handle|completed\.0|std::.*"
 )
 
-# By a process of its own, for one begins with the greatest memory of what it is made of: here of all tests.
+# Runs in a process of its own, because the maximum resident size of a child process starts with that of its
+# parent.
 MEMORY = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
@@ -37,7 +38,9 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 
 def test_nothing_that_can_be_written_is_global(bench: Path) -> None:
-    """Without privatization, which ends at some thousand ranks, a global belongs to all ranks at once."""
+    """The simulated program has no other writable global variables, because without privatization, which is
+    limited to some thousand ranks, all ranks share them.
+    """
     listed = subprocess.run(
         ["nm", "-C", "--defined-only", "--format=sysv", bench], capture_output=True, text=True, check=True
     )
@@ -60,7 +63,10 @@ def test_no_clock_but_the_simulated_one_is_linked(bench: Path) -> None:
 
 
 def test_cores_without_ranks_take_no_memory(simgrid: Toolchain, bench: Path, tmp_path: Path) -> None:
-    """SimGrid had to know all 32,768 cores of a machine, in 150 MB, before the first rank began."""
+    """Cores without ranks take no memory.
+
+    SimGrid once had to create all 32,768 cores of a machine, which took 150 MB.
+    """
     start = Simulated.parse("ndr-fat-tree").start(simgrid, 2, tmp_path, LauncherOptions())
     for name, text in start.files.items():
         (tmp_path / name).write_text(text)

@@ -1,6 +1,6 @@
-"""A real Slurm on an emulated cluster: a slurmd in each node, slurmctld on the head, one munged for all.
+"""A real Slurm on an emulated cluster: slurmd on each node, slurmctld on the head node, one munged for all.
 
-python -m tests.slurm.site 4x2,rate=1Gbit COMMAND...     runs COMMAND where sbatch works
+python -m tests.slurm.site 4x2,rate=1Gbit COMMAND... runs COMMAND where sbatch works
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UP_TIMEOUT_S = 60.0
 
 
 class Slurm:
-    """Its daemons live as long as the context; `prefix` makes a command run on the head."""
+    """A running Slurm, whose daemons end with the context; `prefix` runs a command on the head node."""
 
     def __init__(self, cluster: Cluster, folder: Path) -> None:
         self._cluster = cluster
@@ -56,7 +56,8 @@ class Slurm:
             (self._folder / name).mkdir(parents=True)
         self._start_munge()
         (self._folder / "slurm.conf").write_text(self._conf())
-        # Named, because a node's own /sys shows no control groups to find it by; none is used.
+        # The plugin is named explicitly, because an emulated node's /sys shows no control groups by which
+        # Slurm could detect one; none is used.
         (self._folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         self._start([*self.prefix, "slurmctld", "-D"], "slurmctld")
         for node in self._nodes():
@@ -159,7 +160,7 @@ SlurmctldParameters=idle_on_node_suspend
 
 
 def _of_shared_cores() -> dict[str, str]:
-    """What jobs need where nodes share the cores of one machine: ranks that wait give their core away."""
+    """Return settings for jobs on nodes that share the cores of one machine: waiting ranks yield."""
     variables = {"OMPI_MCA_mpi_yield_when_idle": "1", "UCX_NET_DEVICES": INTERFACE, "KIVIAT_UCX_YIELD": "1"}
     try:
         mpich = find_toolchain("mpich")
@@ -171,7 +172,7 @@ def _of_shared_cores() -> dict[str, str]:
 
 
 def main() -> int:
-    # Not in a folder of this user's alone: jobs and daemons meet there.
+    # In a folder that jobs and daemons of different users can access.
     with (
         Cluster.up(parse_spec(sys.argv[1])) as cluster,
         TemporaryDirectory(prefix="slurm-") as folder,

@@ -32,7 +32,7 @@ subset = true
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[Slurm]:
-    # /tmp itself: the daemons' sockets have short names.
+    # In /tmp, because the paths of the daemons' sockets must be short.
     with (
         Cluster.up(parse_spec("3x2,rate=1Gbit")) as cluster,
         TemporaryDirectory(prefix="slurm-") as folder,
@@ -57,11 +57,11 @@ def run(slurm: Slurm, folder: Path, toolchain: Toolchain, *arguments: str) -> di
 
 
 def started(launches: list[dict[str, Any]]) -> dict[str, Any]:
-    """The launch whose MPI came up.
+    """Return the launch in which MPI_Init succeeded.
 
-    On busy cores Debian's Open MPI 4.1.4 under its Slurm's pmix dies within MPI_Init in one of 25 starts: a
-    peer's first message comes before the first fence is over, when nothing takes messages yet. Kiviat then
-    launches again, as it should, so what died may only have died there.
+    On busy cores Debian's Open MPI 4.1.4 with pmix fails in MPI_Init in one of 25 launches, because a peer's
+    first message arrives before the first fence has completed. Kiviat then launches again, so only such
+    failures are accepted.
     """
     *dead, last = launches
     assert len(dead) <= 2 and all(launch["mpi"] is None and launch["exit"] == 139 for launch in dead)
@@ -137,8 +137,10 @@ def test_an_interrupt_cancels_the_job(slurm: Slurm, tmp_path: Path, openmpi: Too
 
 
 def test_a_job_is_cancelled_by_its_user(slurm: Slurm, tmp_path: Path, openmpi: Toolchain) -> None:
-    """The story: kiviat submitted it again. While a job runs, a second one of its run is refused; and an
-    option of several words is one option to Slurm.
+    """A job that its user cancels is not submitted again. While a job runs, a second one of its run is
+    refused. An option with several words is passed to Slurm as one.
+
+    Kiviat once submitted cancelled jobs again.
     """
     build(openmpi)
     (tmp_path / "tiny.toml").write_text(PLAN.replace("launches = 1", "launches = 200"))

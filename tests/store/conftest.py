@@ -1,4 +1,4 @@
-"""Runs of fabricated records."""
+"""Fixtures: runs with fabricated records."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(home: Path) -> RunDirectory:
-    """A run being written."""
+    """A run that is being written."""
     return RunDirectory.create(home, "test", machine=MACHINE, plan=PLAN)
 
 
 @pytest.fixture
 def finished(run: RunDirectory) -> RunDirectory:
-    """Two cases, two launches."""
+    """A finished run with two cases and two launches."""
     with run:
         for index in range(2):
             run.set_launch(launch(index, index))

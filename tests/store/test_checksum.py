@@ -1,4 +1,7 @@
-"""The story: one flipped bit in twelve changed a number in records.jsonl without being detected."""
+"""Checksums of records.
+
+One flipped bit in twelve once changed a number in records.jsonl without being detected.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from tests.store.made_up import PLAN, launch, record
 
 
 def made_older(run: RunDirectory) -> None:
-    """Its records are as the version before checksums wrote them."""
+    """Rewrite records as versions without checksums wrote them."""
     records = run.path / "records.jsonl"
     lines = [json.loads(line) for line in records.read_text().splitlines()]
     for line in lines:
@@ -42,7 +45,9 @@ def flipped(data: bytes, bit: int) -> bytes:
 
 
 def test_a_flipped_bit_is_told(finished: RunDirectory) -> None:
-    """By a refusal; or, where the file ends in another byte than a line end, as a torn record."""
+    """A flipped bit is detected: reading fails or, if it destroys the last line end, drops the last record as
+    torn.
+    """
     records = finished.path / "records.jsonl"
     whole = records.read_bytes()
     chosen = random.Random(14)
@@ -83,7 +88,7 @@ def test_all_that_read_records_verify_them(run: RunDirectory, read: Callable[[Pa
 
 
 def test_a_line_written_anew_by_another_tool_is_refused(finished: RunDirectory) -> None:
-    """Its numbers may have another form, so that nothing says any longer what was measured."""
+    """A line rewritten by another tool is refused, because its numbers may have changed."""
     records = finished.path / "records.jsonl"
     records.write_text(
         "".join(json.dumps(json.loads(line)) + "\n" for line in records.read_text().splitlines())

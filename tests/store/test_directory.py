@@ -79,7 +79,7 @@ def test_an_interruption_is_kept_and_the_rest_can_be_resumed(run: RunDirectory) 
 
 
 def test_what_goes_on_keeps_what_it_does_not_know(run: RunDirectory) -> None:
-    """run.json of a later version may say more of a launch."""
+    """Fields of run.json that this version does not know are kept when a run is continued."""
     run.set_launch({**launch(0, 0, outcome="ok", exit=0), "later": [1, {"a": None}]})
     run.finish("interrupted")
     run.close()
@@ -103,7 +103,7 @@ def test_a_complete_run_is_immutable(finished: RunDirectory) -> None:
 
 
 def test_a_torn_record_is_measured_again(run: RunDirectory) -> None:
-    """kiviat was killed while it wrote: the half line must neither be read nor stand before the next one."""
+    """A torn record, left by a killed Kiviat process, is ignored, overwritten, and measured again."""
     run.set_launch(launch(0, 0))
     run.append(record(run.id))
     run.append(record(run.id, "barrier/ranks=2"))
@@ -167,7 +167,7 @@ def change_lock(run: RunDirectory, **changes: Any) -> None:
 
 
 def test_a_process_number_used_again_is_not_the_writer(run: RunDirectory) -> None:
-    """The process of the lock is alive, but began at another time: it is somebody else."""
+    """A lock whose process number belongs to another process, with another start time, is stale."""
     change_lock(run, start="1")
     RunDirectory.reopen(run.path, PLAN["hash"]).close()
 
@@ -187,7 +187,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_a_full_disk_says_so_and_leaves_whole_records(
     run: RunDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The disk takes half of a record and then nothing more."""
+    """On a full disk the run ends with a message, and the file contains only complete records."""
     run.set_launch(launch(0, 0))
     run.append(record(run.id))
     write, calls = os.write, []
@@ -249,7 +249,7 @@ def test_records_keep_every_sample(run: RunDirectory) -> None:
 
 
 def vanish(run: RunDirectory, how: str) -> Path:
-    """Where the run's folder is now."""
+    """Delete, move or replace the run's folder; return its new path."""
     moved = run.path.with_name("moved")
     if how == "deleted":
         shutil.rmtree(run.path)
@@ -275,7 +275,10 @@ def vanish(run: RunDirectory, how: str) -> Path:
 def test_a_run_whose_folder_vanishes_is_not_complete(
     run: RunDirectory, how: str, words: str, step: str
 ) -> None:
-    """The folder was made anew, and the run ended as a complete one without a record."""
+    """A run whose folder disappears is not reported as complete.
+
+    The folder was once created again, and the run ended as complete without records.
+    """
     with pytest.raises(InputError, match=words), run:
         run.set_launch(launch(0, 0))
         run.append(record(run.id))
@@ -298,7 +301,7 @@ def test_a_run_whose_folder_vanishes_is_not_complete(
 @pytest.mark.parametrize("name", ["run.json", "records.jsonl"])
 @pytest.mark.parametrize("kind", ["a FIFO", "a folder"])
 def test_what_is_no_file_is_refused_and_not_waited_for(run: RunDirectory, name: str, kind: str) -> None:
-    """To open a FIFO waits for a writer, for ever."""
+    """A FIFO in place of a file is refused; opening it would wait for a writer for ever."""
     run.close()
     (run.path / name).unlink()
     os.mkfifo(run.path / name) if kind == "a FIFO" else (run.path / name).mkdir()

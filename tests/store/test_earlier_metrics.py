@@ -23,7 +23,7 @@ CASES = [(benchmark, *names) for benchmark, renamed in RENAMED.items() for names
 
 @pytest.fixture(params=OLDER_RECORD_SCHEMAS)
 def earlier(run: RunDirectory, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run of an earlier version with a record for each metric that has another name today."""
+    """Create a run of an earlier version with one record for each metric that has been renamed."""
     monkeypatch.setattr("kiviat.store.checksum.RECORD_SCHEMA", request.param)
     run.set_launch(launch(0, 0))
     for benchmark, old, now in CASES:

@@ -1,4 +1,4 @@
-"""What is kept in the user's cache: it is quick to read, never wrong, and needed by nobody."""
+"""The cache of runs in the user's folder: it speeds up reading, is never wrong, and may be deleted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files count as old at once, as nobody can set the time of their last change; a few runs as many."""
+    """Treat all files as old enough for the cache, and three runs as many, because tests cannot set change
+    times.
+    """
     for module in (index, kept):
         monkeypatch.setattr(module, "is_settled", lambda file: True)
     monkeypatch.setattr(kept, "_FEW", 3)
@@ -80,7 +82,9 @@ def test_lists_open_only_what_changed(home: Path, settled: None, monkeypatch: py
 
 
 def test_what_is_young_is_read_again(home: Path) -> None:
-    """Two versions of a file have the same times if they are written within a tick of the clock."""
+    """A file changed recently is always read again, because two versions written within one tick of the clock
+    have equal times.
+    """
     many(home, 2)
     assert len(summaries(home)) == 2
     assert not (folder_of(home) / "index.json").exists()
@@ -134,7 +138,7 @@ def test_queries_read_complete_runs_once(home: Path, settled: None, monkeypatch:
     monkeypatch.setattr(query, "refuse_damaged", forbidden)
     assert ask(runs, whole) == first
     assert count(runs, "select sum(p50) is not null from metrics")
-    assert count(runs[2:]) == MANY - 2  # runs that are gone, or not asked for
+    assert count(runs[2:]) == MANY - 2  # without deleted and unselected runs
     monkeypatch.undo()
 
 

@@ -1,4 +1,7 @@
-"""The story: when two processes started at the same moment, both wrote the run in 62 of 300 cases."""
+"""The lock of a run's writer.
+
+If two processes started at the same moment, both once wrote the run in 62 of 300 cases.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,11 @@ _PROCESSES, _TRIES = 4, 100
 
 
 def none(*paths: Path) -> None:
-    """Nothing was written yet."""
+    """Leave no lock."""
 
 
 def dead(*paths: Path) -> None:
-    """A writer that died without a word."""
+    """Leave the lock of a writer that died."""
 
     def die() -> None:
         for path in paths:
@@ -44,7 +47,7 @@ def dead_of_an_older_version(*paths: Path) -> None:
 
 
 def dead_at_once(*paths: Path) -> None:
-    """An older version, killed before it wrote who it was."""
+    """Leave the lock file of an older version that was killed before it wrote its process number."""
     for path in paths:
         (path / WRITER).touch()
 
@@ -68,7 +71,7 @@ def tries(folder: Path, together: Barrier, said: Connection) -> None:
     for number in range(_TRIES):
         together.wait()
         said.send(is_let_in(folder / str(number)))
-    together.wait()  # until then all live
+    together.wait()  # all processes live until then
 
 
 @pytest.mark.parametrize("before", [none, dead, dead_of_an_older_version, dead_at_once])
@@ -91,7 +94,9 @@ def test_one_of_many_that_come_at_the_same_moment_is_let_in(
 
 
 def test_a_lock_is_removed_by_its_writer_alone(tmp_path: Path) -> None:
-    """The first writer was held for dead, stopped for a while, and ends after another has begun."""
+    """Only its own writer removes a lock: here the first writer was stopped and considered dead, and ends
+    after a second one has started.
+    """
     first = lock(tmp_path)
     unlock(tmp_path, first)
     second = lock(tmp_path)
@@ -118,7 +123,9 @@ def test_a_process_killed_between_two_steps_keeps_no_other_out(
 
 
 def test_a_process_of_another_container_cannot_be_judged(tmp_path: Path) -> None:
-    """Containers may share the host's name and not its processes: a living writer would count as dead."""
+    """A lock of another container is respected, because containers may share a host name but not process
+    numbers.
+    """
     elsewhere = Writer(socket.gethostname(), "7", 1 << 30, "1", "slurm:12", "abc")
     (tmp_path / WRITER).mkdir()
     (tmp_path / WRITER / elsewhere.name).touch()
@@ -147,7 +154,9 @@ def test_what_is_no_lock_is_named(tmp_path: Path) -> None:
 def test_a_run_that_another_has_just_finished_is_not_written_again(
     run: RunDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was read before the lock was had; what the other had written since was then lost."""
+    """A run is read again after its lock was obtained, because another process may have finished it in
+    between; otherwise its records would be lost.
+    """
 
     def late(path: Path, job: str) -> Writer:
         run.finish()
@@ -161,7 +170,7 @@ def test_a_run_that_another_has_just_finished_is_not_written_again(
 
 
 def test_a_pipe_is_no_lock(run: RunDirectory) -> None:
-    """What earlier versions wrote is a file; a pipe of that name was read for ever."""
+    """A pipe named like a lock file of earlier versions is ignored, and never read."""
     run.close()
     os.mkfifo(run.path / WRITER)
     assert not has_living_writer(run.path)

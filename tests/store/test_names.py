@@ -64,7 +64,7 @@ def test_where_runs_live(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bad(home: Path) -> list[Path]:
-    """Folders with a run.json that is none, each in another way."""
+    """Create folders whose run.json is invalid in different ways."""
     paths = [home / f"20990101-{name}" for name in ("torn", "fifo", "folder", "later", "bytes\udcff")]
     for path in paths:
         path.mkdir()
@@ -80,7 +80,10 @@ def bad(home: Path) -> list[Path]:
 def test_a_bad_folder_among_the_runs_is_named_and_left_out(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One of them made `last`, prefixes and lists fail for all runs, or wait for ever."""
+    """An invalid folder among the runs is named and ignored.
+
+    It once made `last`, prefixes and lists fail, or wait for ever, for all runs.
+    """
     run = RunDirectory.create(home, "good", machine=MACHINE, plan=None)
     (home / "no run").mkdir()
     (home / "file").touch()

@@ -123,7 +123,10 @@ def test_a_table_of_our_own(finished: RunDirectory) -> None:
 
 
 def test_an_interrupt_is_heard_while_duckdb_computes() -> None:
-    """A query of minutes went on after Ctrl-C, also where that came while the query's thread began."""
+    """Ctrl-C interrupts a running query of DuckDB, also while its thread starts.
+
+    Queries once continued for minutes.
+    """
     query = "select sum(a.range * b.range) from range(1_000_000) a, range(1_000_000) b"
     with duckdb.connect() as connection:
 

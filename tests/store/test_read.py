@@ -22,7 +22,7 @@ def append(run: RunDirectory, text: str) -> None:
 
 
 def edit(directory: RunDirectory, line: int, **changes: object) -> None:
-    """Changes values of one record of the file."""
+    """Change values of one record in the file."""
     path = directory.path / "records.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     lines[line - 1] = seal(json.loads(lines[line - 1]) | changes)
@@ -72,7 +72,10 @@ def test_rows_come_in_the_order_of_measurement(run: RunDirectory) -> None:
 
 
 def test_a_late_fraction_stays_one(run: RunDirectory) -> None:
-    """DuckDB infers types from the first rows: whole seconds at first made 0.5 s a 0 or a 1 later."""
+    """Metrics that are whole numbers at first and fractions later are read as fractions.
+
+    DuckDB infers types from the first rows, and once turned 0.5 s into 0 or 1.
+    """
     for _ in range(300):
         run.append(record(run.id, metrics=(metric(mean=1, min=1, max=1, p50=1),)))
     run.append(record(run.id, metrics=(metric(p50=0.5),), reason="late"))
@@ -107,7 +110,9 @@ def test_a_torn_final_line_is_dropped_and_reported(finished: RunDirectory, missi
 
 
 def test_zeros_after_a_crash_are_a_torn_line(finished: RunDirectory) -> None:
-    """A power failure may leave the length of a file without its content."""
+    """Zeros at the end of the file count as a torn line: after a power failure a file may have its length
+    without its content.
+    """
     append(finished, "\0" * 100)
     _, rows, warnings = load(finished.path)
     assert (len(rows), len(warnings)) == (4, 1)
@@ -235,7 +240,10 @@ def test_a_quote_in_a_path_is_no_end_of_a_string(home: Path, finished: RunDirect
 def test_what_the_schema_does_not_allow_is_named(
     finished: RunDirectory, changes: dict[str, object], says: str
 ) -> None:
-    """DuckDB makes 2 of "2" and of 1.7, and a table of what is not one ended in an AttributeError."""
+    """A record that violates the schema is refused, and the message names the field.
+
+    DuckDB converts "2" and 1.7 to 2, and an invalid table once raised AttributeError.
+    """
     path = finished.path / "records.jsonl"
     first, second, *others = path.read_text().splitlines(keepends=True)
     data = {key: value for key, value in json.loads(second).items() if key != "crc32"}

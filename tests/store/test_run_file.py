@@ -52,7 +52,10 @@ def test_what_kiviat_writes_is_read(tmp_path: Path, run: dict[str, Any]) -> None
     ],
 )
 def test_the_place_that_is_wrong_is_named(tmp_path: Path, place: str, value: Any, says: str) -> None:
-    """Each of these ended in a KeyError, a TypeError or a UnicodeError, somewhere in a report."""
+    """An invalid run.json is refused, and the message names the field.
+
+    Each of these files once raised KeyError, TypeError or UnicodeError in a report.
+    """
     run = make_run_json()
     *outer, last = place.split()
     holder: Any = run

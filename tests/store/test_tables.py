@@ -1,4 +1,4 @@
-"""Tables of records: whole, in order, one record at a time."""
+"""Tables of records are read completely, in order, and one record at a time."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def test_a_damaged_line_is_named(run: RunDirectory) -> None:
 
 
 def test_one_record_is_held_at_a_time(run: RunDirectory) -> None:
-    """Matrices of 128 ranks in 40 launches are 650,000 values: 20 MB as objects, 0.5 MB of them at once."""
+    """Only one record is in memory at a time: matrices of 128 ranks in 40 launches have 650,000 values, which
+    take 20 MB as objects; at most 0.5 MB are used.
+    """
     ranks = tuple(map(str, range(128)))
     matrix = Table("latency", "s", "lower", (("from", ranks), ("to", ranks)), (1.5e-6,) * 128**2)
     for launch in range(40):

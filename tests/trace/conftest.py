@@ -1,4 +1,4 @@
-"""Test programs, recorded as a user does it, and replayed on a small machine."""
+"""Fixtures: test programs, recorded as a user would, and replayed on a small machine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def kiviat(folder: Path, *words: str | Path, **variables: str) -> subprocess.Com
 
 @pytest.fixture(scope="session", autouse=True)
 def replayer() -> Path:
-    """Built beforehand, so that no test hears of it."""
+    """Build the replayer beforehand, so that no test includes the build's output."""
     try:
         return build(find_toolchain(SIMULATOR), product=REPLAYER)
     except InputError as error:
@@ -57,7 +57,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 @dataclass(frozen=True)
 class Recorded:
-    """`path` is the trace, if there is one."""
+    """Result of recording a program; `path` is the trace, if one was written."""
 
     status: int
     out: str
@@ -74,7 +74,8 @@ def record(tmp_path: Path) -> Record:
         output = tmp_path / f"{'-'.join(names) or 'nothing'}.trace"
         many = ["--oversubscribe"] if toolchain.family == "openmpi" else []
         command: list[str | Path] = [toolchain.mpiexec, *many, "-n", str(ranks), program, *names]
-        # MPICH's ranks spin where there are more of them than cores, unless something else is preloaded too.
+        # Preload another library, so that MPICH's ranks yield; otherwise they spin when there are more ranks
+        # than cores.
         library_path = library(toolchain)
         patient = {"LD_PRELOAD": str(library_path), "KIVIAT_UCX_YIELD": "1"} if library_path else {}
         done = kiviat(tmp_path, "trace", "-o", output, "--", *command, **patient)
@@ -84,14 +85,14 @@ def record(tmp_path: Path) -> Record:
 
 
 def replayed(folder: Path, trace: Path, *words: str) -> dict[str, float]:
-    """The metrics of a replay on the small machine, which goes well."""
+    """Replay a trace on the small machine and return the metrics; fail if the replay fails."""
     done = kiviat(folder, "run", "--on", f"simulated:{SMALL}", "--replay", trace, *words)
     assert done.returncode == 0, done.stderr
     return metrics(folder)
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
-    """Of the latest run."""
+    """Return the records of the latest run."""
     kept = max((folder / "runs").glob("*/records.jsonl"), key=lambda path: path.stat().st_mtime_ns)
     return [json.loads(line) for line in kept.read_text().splitlines()]
 

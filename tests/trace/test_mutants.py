@@ -1,6 +1,6 @@
-"""Traces and profiles may be damaged: they are read, or refused in one line.
+"""Damaged traces and profiles are read, or refused in one line.
 
-The story: a flipped bit in a count crashed the replayer, and made 1 MB of trace take a gigabyte of memory.
+A flipped bit in a count once crashed the replayer, or made 1 MB of trace take a gigabyte of memory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RANKS = 4
 
 @pytest.fixture(scope="module")
 def recorded(openmpi: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A trace and a profile of all that one program does."""
+    """Return a trace and a profile of a program with all kinds of calls."""
     folder = tmp_path_factory.mktemp("mutants")
     wrapper = openmpi.mpicxx.with_name(openmpi.mpicxx.name.replace("mpicxx", "mpicc"))
     subprocess.run([wrapper, "-w", PROGRAMS / "calls.c", "-o", "calls"], check=True, cwd=folder)
@@ -49,7 +49,7 @@ def recorded(openmpi: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> di
 
 @contextmanager
 def little_memory(more_bytes: int) -> Iterator[None]:
-    """No more address space than there is, and so much."""
+    """Limit the address space to its current size plus `more_bytes`."""
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + more_bytes, before[1]))
@@ -60,7 +60,9 @@ def little_memory(more_bytes: int) -> Iterator[None]:
 
 
 def test_a_stream_is_not_unpacked_beyond_its_length(recorded: dict[str, Path], tmp_path: Path) -> None:
-    """Some kilobytes of trace say that they are some hundred bytes of stream, and are 64 MiB."""
+    """A compressed stream is not unpacked beyond its stated length: a trace of some kilobytes states some
+    hundred bytes, but unpacks to 64 MiB.
+    """
     first, _, words, streams = recorded["trace"].read_bytes().split(b"\n", 3)
     about = json.loads(words)
     packed = zlib.compress(bytes(1 << 26))
@@ -83,7 +85,9 @@ Replay = Callable[[dict[int, bytes]], tuple[int, str]]
 
 @pytest.fixture
 def replay(replayer: Path, recorded: dict[str, Path], tmp_path: Path) -> Replay:
-    """The replayer's exit code and its last words, with other streams of some ranks."""
+    """Return a function that replays the trace with other streams for some ranks, and returns exit code and
+    last line of output.
+    """
     toolchain, trace = find_toolchain(SIMULATOR), read_trace(recorded["trace"])
     start = Simulated(find_machine(str(SMALL)), REPLAYER).start(toolchain, RANKS, tmp_path, LauncherOptions())
     start.write(tmp_path)
@@ -149,7 +153,7 @@ def test_a_trace_that_cannot_be_replayed(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """One line and exit code 2, as of any other input."""
+    """A trace that cannot be replayed is refused in one line with exit code 2, like other invalid input."""
     first, _, words, streams = recorded["trace"].read_bytes().split(b"\n", 3)
     about = json.loads(words)
     numbers = mutants.numbers_of(zlib.decompress(streams[: about["each"][0]["packed"]]))

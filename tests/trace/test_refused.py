@@ -1,4 +1,6 @@
-"""What cannot be recorded or replayed is refused in one line with exit code 2; the program is not harmed."""
+"""Programs that cannot be recorded, and traces that cannot be replayed, are refused in one line with exit
+code 2; the recorded program is not affected.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ Refused = Callable[..., str]
 
 @pytest.fixture
 def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
-    """What is said, in one line, of a replay that cannot be; `on` is where."""
+    """Return a function that attempts a replay on the substrate `on`, and returns the one-line error
+    message.
+    """
 
     def said(trace: str | Path, *words: str, on: str | None = f"simulated:{SMALL}") -> str:
         monkeypatch.setenv("KIVIAT_RUNS", str(tmp_path / "runs"))
@@ -92,7 +96,7 @@ def test_a_program_that_does_not_end(
     refused: Refused,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What was recorded until then can be looked at."""
+    """If a program does not end normally, the events recorded so far can be examined."""
     recorded = record(openmpi, built(openmpi, "calls.c"), "ring", "abort", ranks=2)
     assert recorded.status == 3
     trace = read_trace(recorded.path)
@@ -126,7 +130,7 @@ def test_preloaded_where_there_is_no_mpi(openmpi: Toolchain, tmp_path: Path) -> 
 
 
 def test_a_recording_that_cannot_be_packed_is_left_where_it_is(tmp_path: Path) -> None:
-    """The pack's draft cannot be written, as on a full disk."""
+    """If a recording cannot be packed, as on a full disk, the ranks' files are kept."""
     ranks = 'echo recorded > "$KIVIAT_TRACE/rank-0.stream"; mkdir "$KIVIAT_TRACE/packed"'
     with pytest.raises(InputError, match="what ranks recorded is left in ") as refusal:
         traced(as_it_is(["sh", "-c", ranks]), tmp_path / "recorder.so", tmp_path / "a.trace")

@@ -1,4 +1,4 @@
-"""A recorded program, replayed, takes the same time as the same program simulated."""
+"""A recorded program, replayed, takes the same simulated time as the program itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALL = ("ring", "requests", "collectives", "communicators")
 
 @pytest.fixture(scope="session")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program as SimGrid runs it."""
+    """Compile the program for simulation."""
     folder = tmp_path_factory.mktemp("simulated")
     done = kiviat(folder, "cc", "-w", "-DSIMULATED", PROGRAMS / "calls.c", "-o", "calls")
     assert done.returncode == 0, done.stderr
@@ -54,7 +54,7 @@ def test_each_part_by_itself(
 
 
 def receipts(trace: Trace, rank: int, folder: Path) -> list[tuple[str, int, int]]:
-    """What a rank that only receives got: operation, source and tag, which stand second and third."""
+    """Return operation, source and tag of each receive and probe of a rank."""
     unpack(trace, folder)
     numbers: list[int] = []
     value = shift = 0
@@ -71,7 +71,8 @@ def receipts(trace: Trace, rank: int, folder: Path) -> list[tuple[str, int, int]
         _, operation, *rest = numbers[: 2 + 6]
         name = names[operation]
         if name in ("recv", "irecv", "probe"):
-            found.append((name, rest[1] >> 1, rest[2] >> 1))  # neither is negative once it is known
+            # both are non-negative after wildcards have been resolved
+            found.append((name, rest[1] >> 1, rest[2] >> 1))
         numbers = numbers[2 + parameters[name] :]
     return found
 
@@ -91,7 +92,7 @@ def test_messages_from_anybody_come_from_whom_they_came(
     again = replayed(tmp_path, recorded.path, "--speed", "inf")
     assert again["network_messages"] + again["node_messages"] == 3 * (RANKS - 1)
     assert again["network_bytes"] + again["node_bytes"] == 3 * 100 * sum(range(RANKS))
-    # Four ranks of a node: what the others send to the first crosses the network.
+    # Four ranks share a node; messages from other nodes to the first rank cross the network.
     assert again["network_bytes"] == 3 * 100 * (4 + 5 + 6 + 7)
 
 
@@ -118,7 +119,7 @@ def test_what_simgrid_lacks_is_made_of_what_it_has(
     assert calls["neighbours"] == 2
     assert (calls["put"], calls["get"], calls["cancel"], calls["free_request"]) == (1, 1, 1, 1)
     again = replayed(tmp_path, recorded.path, "--speed", "inf")
-    # Both neighbours on a ring get 1,000 B twice; of eight ranks four have one on the other node.
+    # On a ring both neighbours get 1,000 B twice; four of eight ranks have one neighbour on the other node.
     assert again["network_bytes"] > 4 * 2000
     assert again["total_time"] > 0
 
@@ -126,11 +127,14 @@ def test_what_simgrid_lacks_is_made_of_what_it_has(
 def test_computation_is_recorded_and_scaled(
     openmpi: Toolchain, built: Built, record: Record, tmp_path: Path
 ) -> None:
-    """More ranks than cores: what counts is what each rank has computed itself."""
+    """Recorded computation is the processor time of each rank, even with more ranks than cores, and is scaled
+    in replays.
+    """
     recorded = record(openmpi, built(openmpi, "calls.c"), "compute")
     trace = read_trace(recorded.path)
     even, odd = (sum(trace.computed_s[first::2]) for first in (0, 1))
-    assert odd / even == pytest.approx(2, rel=0.35)  # two loops, on cores that others use too
+    # ratio of two loops, on cores that other programs use, too
+    assert odd / even == pytest.approx(2, rel=0.35)
     same, half = (replayed(tmp_path, recorded.path, "--speed", speed) for speed in ("1", "0.5"))
     assert same["computation_max"] == pytest.approx(max(trace.computed_s), rel=1e-6)
     assert half["total_time"] == pytest.approx(2 * same["total_time"], rel=1e-3)
