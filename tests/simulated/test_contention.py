@@ -138,7 +138,9 @@ def test_arithmetic_is_not_shared_and_the_slower_of_both_counts(small: Simulatio
 def test_messages_and_memory_share_a_bus_in_proportion_to_what_they_could_have(
     small: Simulation, flows: Path
 ) -> None:
-    """A message within the socket crosses its bus twice; memory traffic must not push it aside altogether."""
+    """Messages within a socket, which cross its bus twice, and memory traffic share the bus in proportion to
+    their maximum rates, so neither starves the other.
+    """
     alone, beside = seconds(
         small, flows, SOCKETS, "send 0 1 20000000", "send 0 1 20000000 memory 2 1e9 memory 3 1e9"
     )

@@ -21,7 +21,7 @@ from kiviat.record.units import format_bytes, three_digits
 
 SMALL_MESSAGE = 8
 
-# Errors of a fit beyond which its parameters describe the curve badly.
+# Fit errors above which the parameters describe the curve badly.
 POOR_MEDIAN, POOR_MAX = 0.1, 0.25
 
 # Sizes between which an eager limit is plausible.
@@ -54,11 +54,11 @@ class LogGP:
 
     @property
     def poor(self) -> bool:
-        """True if the lines miss the curve by so much that the parameters are not to be trusted."""
+        """True if the errors of the lines are so large that the parameters are unreliable."""
         return self.median_error > POOR_MEDIAN or self.max_error > POOR_MAX
 
     def line(self, size: int) -> Segment:
-        """Return the line of a size; beyond the curve the nearest."""
+        """Return the line that covers a size; beyond the curve, the nearest line."""
         return next((line for line in self.segments if size <= line.last), self.segments[-1])
 
 
@@ -98,7 +98,7 @@ def fit_loggp(summaries: Sequence[Summary]) -> LogGP | None:
 
 
 def eager_words(fitted: LogGP) -> str:
-    """Return "probably 2 KiB or little more", or "cannot say"."""
+    """Return the eager limit in words: "probably 2 KiB or little more", or "cannot say"."""
     return (
         "cannot say"
         if fitted.eager_bytes is None
@@ -107,7 +107,7 @@ def eager_words(fitted: LogGP) -> str:
 
 
 def fit_warning(fitted: LogGP) -> str:
-    """Return a warning if the lines miss the curve, else nothing."""
+    """Return a warning if the fit is poor, else an empty text."""
     if not fitted.poor:
         return ""
     return (
@@ -117,12 +117,12 @@ def fit_warning(fitted: LogGP) -> str:
 
 
 def switch_where(switch: Switch) -> str:
-    """Return "between 2 KiB and 4 KiB"."""
+    """Return the location of a switch in words: "between 2 KiB and 4 KiB"."""
     return f"between {format_bytes(switch.below)} and {format_bytes(switch.above)}"
 
 
 def switch_words(switch: Switch) -> str:
-    """Return "messages take 5.17 times as long"."""
+    """Return the effect of a switch in words: "messages take 5.17 times as long"."""
     factor = three_digits(switch.factor)
     if switch.kind == "jump":
         return f"messages take {factor} times as long"
@@ -130,7 +130,10 @@ def switch_words(switch: Switch) -> str:
 
 
 def pieces_of(points: Sequence[Summary]) -> Piecewise:
-    """Return the lines and switches of a curve, given its intervals over launches, or else their ranges."""
+    """Return the lines and switches of a curve.
+
+    Uses its intervals over launches, or its ranges if it has none.
+    """
     half_widths = [
         (point.spread or 0.0) / 2
         if point.low is None or point.high is None
@@ -142,10 +145,10 @@ def pieces_of(points: Sequence[Summary]) -> Piecewise:
 
 
 def eager_limit(pieces: Piecewise) -> int | None:
-    """Return the largest size before the first switch that looks like a rendezvous; None if none does.
+    """Return the largest size before the first switch that looks like a rendezvous; None if there is none.
 
-    A rendezvous needs a handshake, that is at least one more message, and costs no more per byte: the times
-    step up, and the intercept grows by at least the time of an empty message.
+    A rendezvous adds a handshake, at least one more message, and costs no more per byte. So the time jumps
+    up, and the intercept grows by at least the time of an empty message.
     """
     for switch in pieces.switches:
         before = next(line for line in pieces.segments if line.last == switch.below)

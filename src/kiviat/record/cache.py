@@ -1,4 +1,4 @@
-"""The user's cache: builds of the native program, and what can be read again from runs."""
+"""The user's cache folder: builds of the native program, and data that can be computed again from runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published results: the files of published/, one for each paper. See schema/published.schema.json."""
+"""Published results: the files of published/, one per paper (schema/published.schema.json)."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ UNITS = {
 class Series:
     """Cases whose values a claim compares, in the order in which it compares them.
 
-    `measures` is "benchmark.metric", ours. `ranks`, `bytes` and each of `axes` are a value or several; of
-    `ranks`, "32..256" are the powers of two in the range and its end, as far as the machine reaches.
-    `arrangements` replace `ranks`: "16x1", "8x2 bind=co-processor", "16x4 place=blocked" are nodes by ranks
-    per node, placed cyclically unless they say otherwise. `programs` make a series of each: of their metric,
-    which is `measures` without a benchmark. `machine` and `mode` are the paper's names, empty for the
-    row's own.
+    `measures` is one of Kiviat's quantities, "benchmark.metric". `ranks`, `bytes` and each of `axes` are a
+    value or several values; "32..256" for `ranks` means all powers of two in that range, and its end, up to
+    the size of the machine. `arrangements` replace `ranks`: "16x1", "8x2 bind=co-processor", "16x4
+    place=blocked" are nodes x ranks per node, placed cyclically by default. With `programs`, each program is
+    a series of its own, and `measures` is only the metric. `machine` and `mode` are the paper's names, empty
+    for those of the row.
     """
 
     measures: str
@@ -58,15 +58,15 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A question of a published row to results, and the way in which they answer it.
+    """A question that a published row puts to results, and the rule by which they answer it.
 
-    `asks` is one of the forms that schema/published.schema.json lists. `series` are the cases that it
-    compares; `at` is the message size, in bytes, or the ranks per node at which the form splits them.
+    `asks` is one of the forms that schema/published.schema.json lists. `series` are the cases that the rule
+    compares; `at` is a parameter of some forms: a message size in bytes, or a number of ranks per node.
 
-    Claims about scaling have no series. Theirs are `benchmarks`, ours (without, the claim is of the machine
-    whatever runs there); `kind`, strong, weak, or empty where both are meant; `size` of the whole problem;
-    `of`, the machine in the paper's words, the system's own if empty, and `than`, the one it is compared
-    with; `ranks`, where the claim names one number.
+    Claims about scaling have no series. They have `benchmarks` (Kiviat's names; without, the claim is about
+    the machine), `kind` ("strong", "weak", or empty for both), `size` of the whole problem, `of` (the paper's
+    name of the machine; empty: the row's system), `than` (the machine it is compared with), and `ranks` if
+    the claim is about one number of ranks.
     """
 
     asks: str
@@ -82,12 +82,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One number of a paper. `value` is in `unit`, one of Kiviat's; `benchmark`, `metric`: the paper's words.
+    """One number in a paper.
 
-    `measures` names our quantity, "benchmark.metric", where there is one. `use` is what the value may
-    serve for. `balance` names the axis of the balance diagram that the value is; of the largest value of
-    several machines, `holder` is the one that has it, by the paper. `claims` are the questions of the row to
-    results; without any, `measures` is the question. `unanswered` says why there is none.
+    `value` is in `unit`, one of Kiviat's units; `benchmark` and `metric` are the paper's words. `measures` is
+    the corresponding quantity of Kiviat, "benchmark.metric", if there is one. `use` is the permitted use of
+    the value. `balance` names an axis of the balance diagram if the value belongs there; if the value is the
+    largest of several machines, `holder` is the machine that has it according to the paper. `claims` are the
+    questions that the row puts to results; without claims, `measures` is the question. `unanswered` is the
+    reason why results cannot answer the row.
     """
 
     id: str
@@ -112,8 +114,8 @@ class Fact:
 class Statement:
     """A published statement: an ordering, or a property.
 
-    `says` is empty where `metric` is all of it. `claims` are what results answer of it, and
-    `unanswered` says why nothing does.
+    `says` is empty if `metric` contains the whole statement. `claims` are the questions that it puts to
+    results, and `unanswered` is the reason if there are none.
     """
 
     id: str
@@ -132,7 +134,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class SizeSeries:
-    """A published quantity by message size. `points` are (bytes, value), the value in `unit`, ours."""
+    """A published quantity by message size.
+
+    `points` are (bytes, value), with the value in `unit`, one of Kiviat's units.
+    """
 
     id: str
     location: str

@@ -1,8 +1,9 @@
-"""Folders in which a site or a user keeps what Kiviat shall know beside its own.
+"""Site folders, by which a site or a user adds plans, machines, benchmarks and other files.
 
-In the order in which they are read: those of $KIVIAT_SITE, separated by colons; ~/.config/kiviat (or below
+They are read in this order: the folders in $KIVIAT_SITE, separated by colons; ~/.config/kiviat (or below
 $XDG_CONFIG_HOME); and packages that declare an entry point of the group "kiviat.site", whose value is the
-package with the folder. Each may have the subfolders of `KINDS`. docs/howto/extend.md describes them.
+package that contains the folder. Each may have the subfolders of `KINDS`. docs/howto/extend.md describes
+them.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ GROUP = "kiviat.site"
 
 
 def site_folders() -> tuple[Path, ...]:
-    """Return the folders that exist. Raise InputError for one of $KIVIAT_SITE that does not."""
+    """Return the existing site folders. Raise InputError if a folder in $KIVIAT_SITE does not exist."""
     return _folders(os.environ.get("KIVIAT_SITE", ""), os.environ.get("XDG_CONFIG_HOME", ""))
 
 
@@ -52,9 +53,9 @@ def site_files(kind: str) -> list[Path]:
 
 
 def by_name(kind: str, shipped: Path) -> dict[str, Path]:
-    """Return Kiviat's own files in `shipped` and those of sites by their names without suffix.
+    """Return Kiviat's own files in `shipped` and those of sites, by name without suffix.
 
-    Raise InputError for two of the same name: which of them counts would depend on who looks.
+    Raise InputError if two have the same name, because it would be unclear which one is meant.
     """
     found = {path.stem: path for path in sorted(shipped.glob(f"*{KINDS[kind]}"))}
     for path in site_files(kind):
@@ -76,7 +77,7 @@ def read_facts(path: Path, what: str) -> dict[str, Any]:
 
 @contextmanager
 def refusing_facts(path: Path, what: str) -> Iterator[None]:
-    """Turn what is missing or wrong in a file of facts into an InputError that names the file."""
+    """Context that turns a missing or wrong field in a file into an InputError naming the file."""
     try:
         yield
     except KeyError as error:

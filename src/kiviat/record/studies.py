@@ -1,4 +1,4 @@
-"""Studies: the files of studies/, each the evaluation of one paper. See schema/study.schema.json."""
+"""Studies: the files of studies/, each of which evaluates one paper (schema/study.schema.json)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ STUDY_SCHEMA = "kiviat.study/1"
 
 @dataclass(frozen=True, slots=True)
 class StudyRun:
-    """A run of a study: the cases of a plan, and where its ranks go.
+    """One run of a study: the cases of a plan, and the placement of its ranks.
 
-    `cases`, `launches` and `controls` are as plans have them. `ranks` is the most ranks, 0 for those of
-    the study; `shape`, such as "8x2", replaces it. `quick` is what `--quick` changes: "run = false" leaves
-    the run out, "ranks", "bytes" and "axes" replace those of all its cases.
+    `cases`, `launches` and `controls` have the same form as in plans. `ranks` is the largest number of ranks,
+    0 for that of the study; `shape`, such as "8x2", replaces it. `quick` lists the changes made by `--quick`:
+    "run = false" omits the run; "ranks", "bytes" and "axes" replace those of all its cases.
     """
 
     name: str
@@ -40,10 +40,10 @@ class StudyRun:
 
 @dataclass(frozen=True, slots=True)
 class StudyCurve:
-    """A curve for each machine: a metric ("benchmark.metric") of cases that are alike in all else but x.
+    """One curve per machine: a metric ("benchmark.metric") of cases that differ only in x.
 
-    `bytes` are the sizes, of which each has a panel. `table` names a table of the records whose values
-    replace the metric. `run` names the run of the study that has the cases, where several do.
+    Each size in `bytes` has a panel of its own. `table` names a table of the records whose values replace the
+    metric. `run` names the run of the study that contains the cases, if several runs do.
     """
 
     measures: str
@@ -59,8 +59,8 @@ class StudyCurve:
 class StudyFigure:
     """A figure with the paper's number. `x` is "bytes", "ranks", an axis, or a dimension of a table.
 
-    `over` is "" for values, "first" for each value over the first of its curve, "efficiency" for rates of a
-    rank over those on the fewest ranks, in percent.
+    `over` is "" for the values themselves, "first" for values relative to the first of their curve, or
+    "efficiency" for rates per rank relative to those on the fewest ranks, in percent.
     """
 
     number: str
@@ -74,7 +74,7 @@ class StudyFigure:
 
 @dataclass(frozen=True, slots=True)
 class StudyColumn:
-    """A column: a metric of cases on as many ranks, or the program's in an arrangement."""
+    """A column of a table: a metric on a given number of ranks, or, in tables of programs, an arrangement."""
 
     title: str
     measures: str = ""
@@ -89,7 +89,7 @@ class StudyColumn:
 class StudyTable:
     """A table with the paper's number.
 
-    Its lines are machines and numbers of ranks, or `programs` of each machine, whose metric is `measures`.
+    Its rows are machines and numbers of ranks, or the `programs` on each machine, whose metric is `measures`.
     """
 
     number: str
@@ -103,7 +103,10 @@ class StudyTable:
 
 @dataclass(frozen=True, slots=True)
 class StudyDefinition:
-    """A study. `paper` names a file of published/; it runs `on` these places unless `--on` says others."""
+    """The definition of a study.
+
+    `paper` names a file of published/. `on` lists the default substrates; `--on` replaces them.
+    """
 
     name: str
     title: str
@@ -119,17 +122,17 @@ class StudyDefinition:
 
 
 def study_names() -> list[str]:
-    """Return the names of the studies that travel with the package."""
+    """Return the names of the studies in the package."""
     return [read_study(path).name for path in study_files()]
 
 
 def study_files() -> list[Path]:
-    """Return the files of the studies that travel with the package."""
+    """Return the files of the studies in the package."""
     return sorted(data_path("studies").glob("*.toml"))
 
 
 def find_study(name: str) -> StudyDefinition:
-    """Return a study by name or file. Raise InputError if there is none, or if its file is wrong."""
+    """Return a study by name or file. Raise InputError if it does not exist or its file is invalid."""
     if name.endswith(".toml"):
         return read_study(Path(name))
     for path in study_files():

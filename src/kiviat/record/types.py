@@ -222,7 +222,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One table of one record: what a study measured, value by value, in one launch."""
+    """One table of one record: values of a study in one launch."""
 
     run: str
     launch: int | None

@@ -1,4 +1,4 @@
-"""Errors of machine models on published rows, as `kiviat model validate --write` stores them.
+"""Errors of machine models on published rows, as stored by `kiviat model validate --write`.
 
 They are in machines/validated.json. Each model has the hash that it had when it was compared, so that
 errors of an earlier version of a model cannot pass for those of the present one; errors computed with an
@@ -27,13 +27,13 @@ VALIDATED_FILE = "validated.json"
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """A published row and what a model gave for it.
+    """A published row and a model's prediction of it.
 
-    `form` is "value" for a row that is a quantity itself, else the form of its claim (analysis/published).
-    `error` is predicted / published - 1, None for bounds, statements and rows without an answer; `holds` is
+    `form` is "value" if the row is itself a quantity, else the form of its claim (analysis/published).
+    `error` is predicted / published - 1; None for bounds, statements and rows without an answer. `holds` is
     for bounds and statements. `published` and `predicted` are in `unit`, None for statements. `quantity`
-    names the first case and the metric: rows of one quantity are one piece of evidence. `fitted`: the model
-    was fitted to the row, so that its error is not one of a prediction.
+    names the first case and the metric: rows with the same quantity count as one piece of evidence. `fitted`:
+    the model was fitted to the row, so its error is not that of a prediction.
     """
 
     row: str
@@ -80,12 +80,12 @@ def simulator_hash() -> str:
 
 @cache
 def compared_models() -> Mapping[str, ComparedModel]:
-    """Return the models of Kiviat's package by name, as compared last."""
+    """Return the last comparison of each model of Kiviat's package, by name."""
     return read_compared(data_path("machines") / VALIDATED_FILE)
 
 
 def read_compared(path: Path) -> dict[str, ComparedModel]:
-    """Return the models in a file; none if there is no file. Raise InputError if it cannot be read."""
+    """Return the models in a file; none if the file does not exist. Raise InputError if it cannot be read."""
     try:
         data = json.loads(read_text(path))
         refuse_other_version(data.get("schema"), VALIDATED_SCHEMA)
@@ -102,7 +102,7 @@ def read_compared(path: Path) -> dict[str, ComparedModel]:
 
 
 def write_compared(models: Sequence[ComparedModel], path: Path) -> None:
-    """Replace the file by these models, sorted by name, one row to a line."""
+    """Replace the file by these models, sorted by name, with one row per line."""
     lines = []
     for one in sorted(models, key=lambda model: model.name):
         about = {"name": one.name, "version": one.version, "hash": one.hash, "date": one.date}

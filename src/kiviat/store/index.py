@@ -1,9 +1,9 @@
-"""What many run.json say, in one file of the user's cache: `kiviat runs` and `last` need not open them all.
+"""Index of runs: cached summaries, so that `kiviat runs` and `last` need not open every run.json.
 
-The file says nothing that the runs do not, and can be deleted at any time. An entry counts only for the very
-run.json that it was made of: for the same inode, size and times. The file is replaced as a whole, by renaming
-and without locks: where several processes write it, one succeeds, and what the others knew is read again from
-the runs. So it is safe wherever renaming is, which includes NFS.
+The file contains nothing that the runs do not contain, and can be deleted at any time. An entry is valid only
+for the run.json from which it was made, identified by inode, size and times. The file is replaced as a whole
+by renaming, without locks: if several processes write it, one of them succeeds, and later commands read the
+missing entries from the runs again. This is safe on all file systems with atomic renaming, including NFS.
 """
 
 from __future__ import annotations
@@ -25,14 +25,17 @@ from kiviat.record.run import Run
 from kiviat.record.valid import parse_json
 
 _FORMAT = f"kiviat.index/1 of {__version__}"
-# A file may change without its times changing if that is soon enough after it was written.
+# A file that changes soon after it was written may keep the same times.
 _YOUNG_NS = 10 * 10**9
 _LARGEST_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What lists of runs show of one; `state` is that of run.json, whether its writer lives or not."""
+    """The facts that lists of runs show of one run.
+
+    `state` is that of run.json, whether or not the writer is alive.
+    """
 
     id: str
     state: str
@@ -62,13 +65,13 @@ Identity = tuple[int, int, int, int]
 
 
 def identity(file: Path) -> Identity:
-    """Return inode, size and times of a file, which differ once it is replaced or written; OSError."""
-    said = os.stat(file)  # noqa: PTH116 (ten thousand of them: Path.stat takes twice as long)
+    """Return inode, size and times of a file, which change whenever it is replaced or written; OSError."""
+    said = os.stat(file)  # noqa: PTH116 (Path.stat takes twice as long, which matters for ten thousand files)
     return said.st_ino, said.st_size, said.st_mtime_ns, said.st_ctime_ns
 
 
 def is_settled(file: Identity) -> bool:
-    """True if a file is old enough that its times tell of every later change."""
+    """True if a file is so old that any later change would change its times."""
     return max(file[2:]) < time.time_ns() - _YOUNG_NS
 
 
@@ -81,7 +84,7 @@ class Index:
         self._seen: dict[str, list[Any]] = {}
 
     def summary(self, name: str, run_file: Path, read: Callable[[], RunSummary | None]) -> RunSummary | None:
-        """Return the summary of the run in the folder `name`: the one kept, or what `read` returns."""
+        """Return the summary of the run in the folder `name`: the cached one if valid, else from `read`."""
         before = identity(run_file)
         known = self._known.get(name)
         if known is not None and tuple(known[:4]) == before and (kept := _summary(known[4:])) is not None:
@@ -94,18 +97,18 @@ class Index:
         return made
 
     def write(self) -> None:
-        """Keep what was seen, if that differs from what was known and can be written."""
+        """Write the index if it has changed; write errors are ignored."""
         if self._seen != self._known:
             replace_cached(self._file, json.dumps({"format": _FORMAT, "runs": self._seen}).encode())
 
 
 def folder_of(home: Path) -> Path:
-    """Return the folder for what is cached of the runs in `home`; it need not exist."""
+    """Return the folder of cached data for the runs in `home`; it may not exist yet."""
     return cache_folder() / "runs" / sha256(os.fsencode(home.resolve())).hexdigest()[:16]
 
 
 def _read(file: Path) -> Mapping[str, list[Any]]:
-    """Return the entries of the file; none of one that is missing, damaged or of another version."""
+    """Return the entries of the file; none if it is missing, damaged or of another version."""
     try:
         data = parse_json(read_text(file, largest_bytes=_LARGEST_BYTES))
     except (OSError, ValueError):

@@ -1,13 +1,13 @@
-"""What queries over many runs read of complete ones, kept as Parquet files in the user's cache.
+"""Cache for queries over many runs: complete runs as Parquet files in the user's cache folder.
 
-A query over thousands of runs would open, verify and parse thousands of files each time. Once verified, a
-complete run is immutable: its run.json and its records, without samples and tables, are kept in segments,
-each of many runs. A run counts as kept while both of its files are the very ones that were read (see
+A query over thousands of runs would open, verify and parse thousands of files each time. A complete run does
+not change any more, so once verified, its run.json and its records, without samples and tables, are stored in
+segments of many runs each. A cached run is valid as long as both of its files are those that were read (see
 kiviat.store.index).
 
-The segments say nothing that the runs do not, and can be deleted at any time. There are no locks: a segment
-is written under a name of its own, and then the list of segments is replaced by renaming. Where several
-processes do so, one succeeds, and what the others kept is read again from the runs.
+The segments contain nothing that the runs do not contain, and can be deleted at any time. There are no locks:
+a segment is written under a unique name, then the list of segments is replaced by renaming. If several
+processes do this, one of them succeeds, and the other runs are read again later.
 """
 
 from __future__ import annotations
@@ -39,15 +39,18 @@ from kiviat.store.read import read_json
 _FORMAT = f"kiviat.kept/1 of {__version__}, {RUN_SCHEMA}, {RECORD_SCHEMA}"
 LEFT_OUT = frozenset({"samples", "tables"})
 _MOST_SEGMENTS = 8
-# Fewer runs are read from their files each time.
+# With fewer runs, the cache is not used.
 _FEW = 50
-# A segment that is no longer listed may still be read by a process that has just seen the list.
+# Time for which unlisted segments are kept, because a process that has read the old list may still use them.
 _LINGERING_S = 3600.0
 
 
 @dataclass(frozen=True)
 class Segment:
-    """The runs of one pair of Parquet files, by their keys; `crc32` has a checksum of each file."""
+    """One pair of Parquet files with several runs, by the runs' keys.
+
+    `crc32` has the checksum of each file.
+    """
 
     name: str
     keys: frozenset[str]
@@ -59,7 +62,7 @@ class Segment:
 
 
 class Kept:
-    """Which of these runs are kept, all of one folder, and where. In a `with` block DuckDB can read them."""
+    """The cached ones among the given runs, all of one folder. Within a `with` block DuckDB can read them."""
 
     def __init__(self, home: Path, runs: Sequence[Path]) -> None:
         self._folder = folder_of(home)
@@ -78,7 +81,7 @@ class Kept:
             os.close(self._handle)
 
     def sources(self) -> tuple[list[str], list[str]]:
-        """Return SQL for the runs that are kept, and for their records; names need no quoting."""
+        """Return SQL expressions for the cached runs and their records; names need no quoting."""
         wanted = {self._keys[run] for run in self.runs}
         of_runs, of_records = [], []
         for segment in self._segments:
@@ -94,7 +97,7 @@ class Kept:
         return of_runs, of_records
 
     def keep(self, connection: duckdb.DuckDBPyConnection, complete: Sequence[Path]) -> None:
-        """Keep complete runs, whose files the caller has just verified, if they can be written."""
+        """Add complete runs, which the caller has just verified, to the cache; write errors are ignored."""
         keys = {run: key for run in complete if (key := self._keys[run]) and key == _key(run)}
         if len(keys) < _FEW or self._handle is None:
             return
@@ -125,7 +128,7 @@ class Kept:
         return self._sealed(segment)
 
     def _merged(self, connection: duckdb.DuckDBPyConnection, segments: Sequence[Segment]) -> Segment:
-        """Return one segment in place of several, without runs that are no longer there."""
+        """Return one segment that replaces several, without deleted runs."""
         present = set(self._keys.values()) & {key for one in segments for key in one.keys}
         merged = Segment(_name(present), frozenset(present))
         listed = ", ".join(f"'{key}'" for key in sorted(present))
@@ -148,7 +151,7 @@ class Kept:
             draft.unlink(missing_ok=True)
 
     def _plain(self, file: Path) -> str:
-        """Return a name of the file that is no pattern, needs no quoting, and is UTF-8."""
+        """Return a name of the file in valid UTF-8 that needs no quoting or escaping of patterns."""
         return f"/dev/fd/{self._handle}/{file.name}"
 
     def _clean(self, listed: set[str]) -> None:
@@ -162,7 +165,7 @@ class Kept:
 
 
 def _key(run: Path) -> str:
-    """Return a name of the run as its files are now; empty where they may still change unseen."""
+    """Return a key for the run's files as they are now; empty if they may still change without new times."""
     try:
         files = identity(run / RUN_FILE), identity(run / RECORDS_FILE)
     except OSError:
@@ -184,7 +187,7 @@ def _opened(folder: Path) -> int | None:
 
 
 def _listed(folder: Path) -> list[Segment]:
-    """Return the intact segments of the list; none where it is missing, damaged or of another version."""
+    """Return the intact segments of the list; none if it is missing, damaged or of another version."""
     try:
         data = parse_json(read_text(folder / "segments.json"))
         if data["format"] != _FORMAT:

@@ -1,4 +1,4 @@
-"""SQL over the files of runs. DuckDB reads the files themselves, or what is kept of many of them."""
+"""SQL over the files of runs. DuckDB reads the files themselves, or cached copies of complete runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _RUN_COLUMNS = """
 """
 
 
-# Where there are as many runs, complete ones are read from what is kept of them (kiviat.store.kept).
+# Minimum number of runs for which cached copies (kiviat.store.kept) are used.
 _MANY = 50
 
 
@@ -127,7 +127,7 @@ def _sources(runs: Sequence[str], records: Sequence[str]) -> _Sources:
 
 
 def _with_kept(sources: _Sources, kept: Kept, others: bool) -> _Sources:
-    """Return sources of the runs that are kept and, if there are any, of the `others`."""
+    """Return SQL sources for the cached runs and, if there are any, for the `others`."""
     of_runs, of_records = kept.sources()
     nothing = ", ".join(
         f'NULL::{kind} AS "{name}"' for name, kind in columns("record").items() if name in LEFT_OUT

@@ -1,7 +1,7 @@
 """Reads the tables of a run's records, one record after the other.
 
-A matrix of all pairs of a thousand ranks has a million values in every launch, and readers need a part only.
-So this is not a DuckDB query, which would hold all of them at once.
+A matrix of all pairs of a thousand ranks has a million values in every launch, of which readers need only a
+part. DuckDB would load all of them at once, so it is not used here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Errors of a model on published rows, by kind of quantity, printed beside its predictions.
+"""Known errors of a model on published rows, by kind of quantity.
 
-The errors are stored by `kiviat model validate --write` (kiviat.record.validated), never computed here.
+They are shown next to the model's predictions.
+
+`kiviat model validate --write` stores them (kiviat.record.validated); this module does not compute them.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from kiviat.record.validated import ComparedModel, ComparedRow, compared_models,
 
 PAGE = "docs/reference/validation.md"
 
-# Ends of the classes of collectives' message sizes, in bytes.
+# Upper limits, in bytes, of the size classes of collectives.
 _SMALL, _MEDIUM = 1 << 10, 64 << 10
 
 PROGRAMS = "programs"
@@ -29,15 +31,15 @@ _FACTOR = 9.0
 POINT_TO_POINT = "point to point"
 RATIOS = "ratios of results"
 RANDOM_RINGS = "rings in random order"
-# Benchmarks between pairs that stand in other sections of the report.
+# Benchmarks of pairs that belong to other sections of the report.
 _PAIRS = ("pair_pingpong", "streaming")
 _KERNELS = ("dgemm", "fft", "hpl", "ptrans", "random_access", "stream")
-# Kinds of all other benchmarks, by section of the report.
+# Kind of quantity of all other benchmarks, by section of the report.
 _OF_SECTIONS = {
     **dict.fromkeys(("pairs", "dense", "congestion"), "dense patterns"),
     **dict.fromkeys(("programs", "applications"), PROGRAMS),
 }
-# Metrics of b_eff and of rings whose kind is not that of the whole study.
+# Metrics of b_eff and of rings whose kind differs from that of the rest of the study.
 _OF_RINGS = {
     "rings_at_lmax": "rings",
     "natural_bandwidth": "rings",
@@ -50,13 +52,13 @@ _OF_RINGS = {
     "pingpong_bandwidth": POINT_TO_POINT,
 }
 _PER_PROCESS = "_per_process"
-# Forms of rows whose answer is the quantity itself. Of the others, ratios and shares are a kind of their own,
-# and places of bends have no meaningful error.
+# Forms of rows whose answer is a quantity. Ratios and shares are a kind of their own, and locations of bends
+# have no meaningful error.
 _QUANTITIES = ("value", "best", "least", "square_over")
 
 
 class Hashed(Protocol):
-    """A machine file, or the model in a run's run.json."""
+    """A model with a name and a hash: a machine file, or the model in run.json."""
 
     @property
     def name(self) -> str:
@@ -81,17 +83,17 @@ class KnownError:
 
     @property
     def middle(self) -> float:
-        """The median error, with sign."""
+        """The median error, signed."""
         return statistics.median(self.errors)
 
     @property
     def spread(self) -> float:
-        """The median error as a factor of at least 1: 2 for errors of +100 % and of -50 %."""
+        """The median error expressed as a factor of at least 1: 2 for errors of +100 % and of -50 %."""
         return math.exp(statistics.median(abs(math.log(max(1 + one, 1e-3))) for one in self.errors))
 
     @property
     def worst(self) -> float:
-        """The error that is farthest from 0."""
+        """The error with the largest absolute value."""
         return max(self.errors, key=abs)
 
 
@@ -99,8 +101,9 @@ class KnownError:
 class KnownErrors:
     """The known errors of a model.
 
-    `compared` is None if the model was never compared; `stale` says that it has changed since. Both times
-    `kinds` is empty. Of `judged` orderings and bounds that it was not fitted to, `held` hold.
+    `compared` is the date of the comparison, None if the model was never compared; `stale` is True if the
+    model has changed since then. In both cases `kinds` is empty. `judged` is the number of orderings and
+    bounds to which the model was not fitted, `held` the number of those that it predicts correctly.
     """
 
     model: str
@@ -116,18 +119,21 @@ class KnownErrors:
         return self.compared is not None and self.compared.simulator != simulator_hash()
 
     def of(self, kind: str) -> KnownError | None:
-        """Return the errors of a kind; those on rows that the model was fitted to if there are no others."""
+        """Return the errors of a kind; if the model was fitted to all rows of that kind, those errors."""
         found = [one for one in self.kinds if one.kind == kind]
         return min(found, key=lambda one: one.fitted, default=None)
 
     @property
     def tested(self) -> bool:
-        """True if a published row that the model was not fitted to was compared with the present model."""
+        """True if the present model was compared with a published row to which it was not fitted."""
         return self.judged > 0 or any(not one.fitted for one in self.kinds)
 
 
 def kind_of(benchmark: str, metric: str, ranks: int, size: int | None) -> str:
-    """Return the kind of a predicted quantity, such as "collectives up to 64 KiB"; empty if it has none."""
+    """Return the kind of a predicted quantity, such as "collectives up to 64 KiB".
+
+    Empty if it belongs to none.
+    """
     if benchmark in ("b_eff", "ring"):
         stem = metric.removesuffix(_PER_PROCESS)
         return _OF_RINGS.get(stem, benchmark if benchmark == "b_eff" else "")
@@ -142,13 +148,13 @@ def kind_of(benchmark: str, metric: str, ranks: int, size: int | None) -> str:
 
 
 def kinds(summaries: Iterable[Summary]) -> list[str]:
-    """Return the kinds of predicted quantities, each once."""
+    """Return the distinct kinds of predicted quantities."""
     found = (kind_of(one.benchmark, one.metric, one.ranks, one.bytes) for one in summaries)
     return list(dict.fromkeys(filter(None, found)))
 
 
 def known_errors(model: Hashed) -> KnownErrors:
-    """Return the stored errors of a model; none of those of an earlier version of it."""
+    """Return the stored errors of a model, unless they belong to an earlier version of it."""
     compared = compared_models().get(model.name)
     if compared is None:
         return KnownErrors(model.name, None, False, ())
@@ -191,7 +197,10 @@ def errors_by_kind(rows: Iterable[ComparedRow]) -> Iterable[KnownError]:
 
 
 def error_text(known: KnownErrors, kind: str) -> str:
-    """Return "+12 %, 6 rows, worst +31 %", or why nothing is known; "±12 %" if the signs differ."""
+    """Return the errors as text, such as "+12 %, 6 rows, worst +31 %", or why none is known.
+
+    "±12 %" stands for errors of both signs.
+    """
     one = known.of(kind)
     return _numbers(one) if one else nothing_known(known, kind)
 
@@ -213,21 +222,21 @@ def _numbers(one: KnownError) -> str:
 
 
 def _middle(one: KnownError) -> str:
-    """Return the median error; without sign where errors have both, as these would cancel."""
+    """Return the median error; without sign if errors have both signs, because they would cancel."""
     if min(one.errors) < 0 < max(one.errors):
         return f"±{100 * statistics.median(map(abs, one.errors)):.0f} %"
     return percent(one.middle)
 
 
 def percent(error: float) -> str:
-    """Return a relative error as text; beyond a factor of ten, the factor."""
+    """Return a relative error as text, in percent, or as a factor if it is larger than ten."""
     if error >= _FACTOR:
         return f"×{1 + error:.3g}"
     return f"{100 * error:+.0f} %" if round(100 * error) else "0 %"
 
 
 def short_text(known: KnownErrors) -> str:
-    """Return a text for tables, without fitted rows: "median ±53 %, 9 rows, 3 of 4 orderings"."""
+    """Return a short text for tables, without fitted rows: "median ±53 %, 9 rows, 3 of 4 orderings"."""
     if known.compared is None:
         return "never compared"
     if known.stale:
@@ -243,7 +252,7 @@ def short_text(known: KnownErrors) -> str:
 
 
 def lines(known: KnownErrors, kinds: Iterable[str] | None = None) -> list[str]:
-    """Return a line for each kind: "b_eff +72 %, 1 row"; without `kinds`, for all that are known.
+    """Return one line per kind, such as "b_eff +72 %, 1 row", for the given or for all known `kinds`.
 
     If none is known, the only line gives the reason.
     """

@@ -15,7 +15,7 @@ from kiviat.analysis.findings.finding import Evidence, Finding
 from kiviat.analysis.findings.shared_resource import ENOUGH, Verdict, far_pairs, near_pairs, shared
 from kiviat.record.units import format_bytes, format_value, three_digits
 
-NodesOf = Callable[[int], Nodes | None]  # a number of ranks to their nodes
+NodesOf = Callable[[int], Nodes | None]  # number of ranks to their nodes
 
 _B_EFF = ("at_lmax_per_process", "pingpong_bandwidth", "b_eff_per_process")
 

@@ -1,7 +1,7 @@
-"""Findings from predictions, weighed against the model's errors on published rows.
+"""Findings about predictions, compared with the model's known errors on published rows.
 
 A finding that compares two predicted quantities is stated only if the factor between them is larger than the
-model's typical error on published rows of their kinds.
+model's typical error on published rows of the same kinds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kiviat.analysis.findings.finding import Finding
 from kiviat.record.run import Run
 from kiviat.record.units import three_digits
 
-# Subjects of findings by kind, for the sentence "Cannot say …".
+# Subject of each kind of finding in the sentence "Cannot say …".
 _ABOUT = {
     "contention": "what it costs that all ranks communicate",
     "shared-resource": "whether simultaneous pairs limit each other",
@@ -33,15 +33,18 @@ _ABOUT = {
     "slow-collective": "whether collectives are slow",
     "power-of-two": "whether numbers of ranks other than powers of two are slow",
 }
-# Kinds of quantities that the evidence also names, though nothing is compared with them.
+# Kinds of quantities whose errors the evidence also mentions, although the finding does not compare them.
 _BESIDE = {"contention": "b_eff"}
 _IMPORTANCE = 0.3
 
 
 def weighed(found: Iterable[Finding], summaries: Sequence[Summary], run: Run) -> Iterator[Finding]:
-    """Yield the findings of a run; of a model, "cannot say" in place of those that its errors exceed.
+    """Yield the findings of a run.
 
-    Where no error of these kinds is known, the detail adds that no published row tests the model on this.
+    For a model, a finding smaller than the model's errors is replaced by "Cannot say …".
+
+    If no error of the kinds concerned is known, the detail says that no published row tests the model in this
+    respect.
     """
     model = run.machine.model
     if model is None:

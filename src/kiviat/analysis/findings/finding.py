@@ -14,9 +14,10 @@ Evidence = tuple[tuple[str, str], ...]
 class Finding:
     """A noteworthy result of a run, in words with numbers and units.
 
-    `importance` orders findings, from 0 to 1. `evidence` names its cases and metrics.
-    `severity` is "info", or "warning" where results or the machine need attention. `factor`: how many times
-    one quantity is another; of findings that two are alike, the limit of alike; None if it compares nothing.
+    `importance`, 0 to 1, orders findings. `evidence` names its cases and metrics. `severity` is "info", or
+    "warning" if results or the machine need attention. `factor` is the ratio of the two quantities that the
+    finding compares; if it says that they are equal, the limit up to which ratios count as equal; None if it
+    compares nothing.
     """
 
     kind: str
@@ -29,7 +30,7 @@ class Finding:
 
 
 def named(summary: Summary) -> str:
-    """Return a case in words: "exchange of 2 KiB on 2 ranks, cache off"."""
+    """Return a description of a case: "exchange of 2 KiB on 2 ranks, cache off"."""
     size = "" if summary.bytes is None else f" of {format_bytes(summary.bytes)}"
     axes = "".join(f", {axis} {value}" for axis, value in sorted(summary.axes.items()))
     return f"{summary.benchmark}{size} on {counted(summary.ranks, 'rank')}{axes}"

@@ -1,4 +1,4 @@
-"""Findings about several machines side by side: leaders, crossings, and what each pays for the same thing.
+"""Findings that compare several machines: leaders, crossings of curves, and relative costs.
 
 A pair of values is told apart where their intervals do not overlap and they differ by a tenth. Values of
 oversubscribed cores, and those that other programs disturbed, are left out.
@@ -21,13 +21,16 @@ from kiviat.record.units import counted, format_bytes, format_value, three_digit
 
 _APART = 1.1  # ratio below which two values count as equal
 _STEP = 1.5  # smaller steps to two nodes, or between powers of two, are not reported
-_OF_A_KIND = 5  # most findings of a kind
+_OF_A_KIND = 5  # maximum number of findings of one kind
 _RINGS = ("random_bandwidth", "natural_bandwidth")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine's results. `parts` names the part of a study that each run is, by its id."""
+    """Results of one machine.
+
+    `parts` maps the identifier of each of its runs to the part of the study that it belongs to.
+    """
 
     label: str
     runs: Sequence[Run]
@@ -37,7 +40,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class _Series:
-    """Values that differ in x alone; `what` names them in words, `by` is "ranks" or "bytes"."""
+    """Values that differ only in x. `what` describes them in words; `by` is "ranks" or "bytes"."""
 
     benchmark: str
     metric: str
@@ -46,7 +49,7 @@ class _Series:
     values: Mapping[str, Mapping[int, Summary]]  # by machine, then by x
 
     def shared(self, machines: Iterable[str]) -> list[int]:
-        """Return each x that all these machines have, in order."""
+        """Return the values of x that all these machines have, in ascending order."""
         return sorted(set.intersection(*(set(self.values[name]) for name in machines)))
 
     def at(self, x: int) -> str:
@@ -54,7 +57,10 @@ class _Series:
 
 
 def findings_across(machines: Sequence[Machine], traits: TraitsByName) -> list[Finding]:
-    """Return all findings about several machines, the most important first; none about a single one."""
+    """Return all findings about several machines, the most important first.
+
+    None if there is only one machine.
+    """
     if len(machines) < 2:
         return []
     machines = _shortly_named(machines)
@@ -76,7 +82,10 @@ def findings_across(machines: Sequence[Machine], traits: TraitsByName) -> list[F
 
 
 def _shortly_named(machines: Sequence[Machine]) -> Sequence[Machine]:
-    """Return the machines without "(simulated)" in their names if all have it; each finding adds it."""
+    """Return the machines without "(simulated)" in their names if all are simulated.
+
+    Each finding then says so.
+    """
     end = " (simulated)"
     short = [machine.label.removesuffix(end) for machine in machines]
     if len(set(short)) < len(short) or not all(machine.label.endswith(end) for machine in machines):
@@ -85,7 +94,7 @@ def _shortly_named(machines: Sequence[Machine]) -> Sequence[Machine]:
 
 
 def _series(machines: Sequence[Machine], traits: TraitsByName, by: str) -> Iterator[_Series]:
-    """Yield series of the time of each benchmark, or of its headline metrics if it has none."""
+    """Yield series of each benchmark's time or, if it has none, of its headline metrics."""
     timed = {one.benchmark for each in machines for one in each.summaries if one.metric == "time"}
     groups: dict[tuple[object, ...], dict[str, dict[int, Summary]]] = {}
     for machine in machines:
@@ -118,22 +127,25 @@ def _what(one: Summary, by: str) -> str:
 
 
 def _better(one: Summary, other: Summary) -> float:
-    """Return by what factor `one` is better than `other`: below 1 if it is worse."""
+    """Return the factor by which `one` is better than `other`; below 1 if it is worse."""
     return other.median / one.median if one.better == "lower" else one.median / other.median
 
 
 def _apart(one: Summary, other: Summary) -> bool:
-    """Return whether the values differ by a tenth, and their intervals, where known, do not overlap."""
+    """Return whether two values differ by at least a tenth and their intervals, if known, do not overlap."""
     low, high = sorted((one, other), key=lambda each: each.median)
     disjoint = low.high is None or high.low is None or low.high < high.low
     return disjoint and high.median > _APART * low.median
 
 
-# ---- Between machines
+# ---- Comparison of machines
 
 
 def _leaders(of: Sequence[_Series]) -> Iterator[Finding]:
-    """Report who leads each benchmark on the most ranks that most machines share, by what factor."""
+    """Report the leading machine of each benchmark, and its lead.
+
+    They are compared on the largest number of ranks that most machines share.
+    """
     best: dict[tuple[str, str], tuple[tuple[int, int, int, float], Finding]] = {}
     for series in of:
         counts = {
@@ -160,7 +172,7 @@ def _leaders(of: Sequence[_Series]) -> Iterator[Finding]:
             _evidence(here[name] for name in order),
         )
         key = series.benchmark, series.metric
-        # The plainest case on the most ranks, at the size with the largest factor.
+        # The case with most default axes on the most ranks, at the size with the largest factor.
         rank = len(here), -len(first.axes), x, factor
         if key not in best or rank > best[key][0]:
             best[key] = rank, finding
@@ -168,7 +180,7 @@ def _leaders(of: Sequence[_Series]) -> Iterator[Finding]:
 
 
 def _crossings(of: Sequence[_Series]) -> Iterator[Finding]:
-    """Report pairs of machines whose order changes along a curve, once for each benchmark and pair."""
+    """Report pairs of machines whose order changes along a curve, once per benchmark and pair."""
     found: dict[tuple[str, str, str, frozenset[str]], tuple[float, Finding]] = {}
     for series in of:
         for a, b in combinations(series.values, 2):
@@ -198,7 +210,7 @@ def _crossings(of: Sequence[_Series]) -> Iterator[Finding]:
 
 
 def _oncoming(machines: Sequence[Machine]) -> Iterator[Finding]:
-    """Report what an oncoming message costs each machine: the ping-ping's time over the ping-pong's."""
+    """Report the cost of messages in both directions at once: time of pingping over that of pingpong."""
     costs: dict[str, dict[int, tuple[Summary, Summary]]] = {}
     for machine in machines:
         alone = _plain(machine, "pingpong", "time")
@@ -236,7 +248,7 @@ def _oncoming(machines: Sequence[Machine]) -> Iterator[Finding]:
 
 
 def _plain(machine: Machine, benchmark: str, metric: str) -> dict[tuple[str, int], Summary]:
-    """Return values of two ranks at default axes, by run and size."""
+    """Return the values on two ranks with default axes, by run and size."""
     return {
         (one.run, one.bytes or 0): one
         for one in machine.summaries
@@ -245,7 +257,7 @@ def _plain(machine: Machine, benchmark: str, metric: str) -> dict[tuple[str, int
 
 
 def _rings(machines: Sequence[Machine]) -> Iterator[Finding]:
-    """Report what random order costs the rings of each machine, and their share of the ping-pong's peak."""
+    """Report how much bandwidth random order costs rings, and their share of the ping-pong's peak."""
     shares: dict[str, tuple[float, float | None, int, list[Summary]]] = {}
     for machine in machines:
         by_ranks: dict[tuple[str, int], dict[str, Summary]] = {}
@@ -287,11 +299,11 @@ def _rings(machines: Sequence[Machine]) -> Iterator[Finding]:
     )
 
 
-# ---- Features of curves that some machines have and others lack
+# ---- Features of curves that only some of the machines have
 
 
 def _powers_of_two(of: Sequence[_Series]) -> Iterator[Finding]:
-    """Report numbers of ranks between powers of two that cost some machines more than both around them."""
+    """Report numbers of ranks between two powers of two that are slower than both on some machines only."""
     best: dict[str, tuple[float, Finding]] = {}
     for series in of:
         for x in {x for own in series.values.values() for x in own}:
@@ -328,7 +340,7 @@ def _powers_of_two(of: Sequence[_Series]) -> Iterator[Finding]:
 
 
 def _second_node(machines: Sequence[Machine], of: Sequence[_Series]) -> Iterator[Finding]:
-    """Report the step from the most ranks on one node to the fewest on two, of each machine."""
+    """Report the increase from the most ranks on one node to the fewest on two, for each machine."""
     runs = {machine.label: {run.id: run for run in machine.runs} for machine in machines}
     best: dict[str, tuple[float, Finding]] = {}
     for series in of:
@@ -369,9 +381,9 @@ def _nodes(runs: Mapping[str, Run], one: Summary) -> int | None:
 
 
 def _not_monotonic(over_ranks: Sequence[_Series], over_bytes: Sequence[_Series]) -> Iterator[Finding]:
-    """Report times that fall with more ranks or bytes, where some machines have such a dip and others none.
+    """Report times that decrease with more ranks or bytes on some machines, but on no others.
 
-    Programs are left out: more ranks make them faster.
+    Programs are excluded, because more ranks make them faster.
     """
     best: dict[tuple[str, str], tuple[float, Finding]] = {}
     for series in (*over_ranks, *over_bytes):

@@ -109,7 +109,10 @@ def _switches(points: Sequence[Summary], caches: Sequence[Cache]) -> Iterator[Fi
 
 
 def near_cache(switch: Switch, caches: Sequence[Cache]) -> Cache | None:
-    """Return the cache that messages outgrow at a switch: both buffers, or one, exceed it from there on."""
+    """Return the cache that messages exceed from a switch on, with both buffers or with one.
+
+    None if there is none.
+    """
     return next((cache for cache in caches if switch.below < cache.bytes <= 2 * switch.above), None)
 
 

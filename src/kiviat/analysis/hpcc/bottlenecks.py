@@ -164,7 +164,7 @@ def _where(size: Size) -> str:
     return ""
 
 
-# ---- Bounds: what a kernel could reach, or why that is not known; "" where it does not apply
+# ---- Bounds: the possible rate of a kernel, or the reason why it is unknown; "" if the bound does not apply
 
 
 Reckoning = Callable[[Size], Bound | str]
@@ -300,7 +300,7 @@ _KERNELS: tuple[tuple[str, str, tuple[Reckoning, ...]], ...] = (
 )
 
 
-# ---- What processes take from each other
+# ---- Bounds by the memory and links that processes share
 
 
 _ALONE = (

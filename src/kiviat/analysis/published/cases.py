@@ -1,4 +1,4 @@
-"""The cases of published rows: those that claims list, and those that a row's own words describe."""
+"""Cases of published rows: those listed in claims, and those derived from the row's own words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from kiviat.record.types import Scalar
 
 _KIB, _MIB = 1 << 10, 1 << 20
 
-# Message sizes in the notation of the papers, in powers of two. The best of several sizes counts.
+# Message sizes in the papers' notation, by powers of two. If there are several sizes, the best result is
+# used.
 _SIZES: Mapping[str, tuple[int | None, ...]] = {
     "": (None,),
     "small": (1,),
@@ -38,9 +39,9 @@ _WHOLE_STUDIES = ("b_eff",)
 
 
 def quantities(series: Series, subject: Subject) -> Iterator[tuple[Quantity, ...]]:
-    """Yield the quantities of a series; one tuple for each of its programs.
+    """Yield the quantities of a series; with programs, one tuple for each program.
 
-    Lists and ranges of ranks end where the machine does; a single number is kept as it is.
+    Lists and ranges of ranks are cut off at the size of the machine; a single number is not.
     """
     benchmark, _, metric = series.measures.rpartition(".")
     for name in series.programs or (benchmark,):
@@ -53,7 +54,7 @@ def _cases(benchmark: str, series: Series, subject: Subject) -> Iterator[Case]:
     for ranks, size, values in product(
         _ranks_of(series, subject), series.bytes or (None,), product(*series.axes.values())
     ):
-        # Rank 1 is at distance 1, which needs no axis.
+        # A distance of 1 needs no axis, because it is the default.
         axes = {
             name: value for name, value in zip(names, values, strict=True) if (name, value) != ("distance", 1)
         }
@@ -85,7 +86,10 @@ def arrangement(benchmark: str, text: str, axes: Mapping[str, Scalar]) -> Case:
 
 
 def powers_of_two(first: int, last: int) -> list[int]:
-    """Return the powers of two from `first` to `last`, and `last`; empty if `last` is smaller."""
+    """Return the powers of two from `first` to `last`, and `last` itself.
+
+    Empty if `last` is smaller than `first`.
+    """
     if last < first:
         return []
     inside = {2**i for i in range(last.bit_length())} & set(range(first, last + 1))
@@ -93,7 +97,7 @@ def powers_of_two(first: int, last: int) -> list[int]:
 
 
 def measured(row: Row) -> tuple[tuple[Quantity, ...], str]:
-    """Return the quantities of a row that names one of our metrics, or the reason why it has none."""
+    """Return the quantities of a row that names one of Kiviat's metrics, or the reason why it has none."""
     fact = row.number
     if fact is None or not fact.measures:
         return (), row.fact.unanswered or "no benchmark of Kiviat measures it"
@@ -127,7 +131,7 @@ def _published_ranks(system: System, benchmark: str) -> list[int]:
 
 
 def _places(placement: str) -> list[tuple[dict[str, Scalar], int | None]]:
-    """Return axes and ranks per node for each placement that the text names."""
+    """Return axes and ranks per node for each placement that the text mentions."""
     placements: list[tuple[dict[str, Scalar], int | None]] = []
     if "1 process per node" in placement or "off-node" in placement:
         placements.append(({}, 1))

@@ -1,6 +1,6 @@
-"""Forms of claims about scaling, which curves over ranks, sockets and power answer.
+"""Forms of claims about scaling, answered by curves over ranks, sockets and power.
 
-The rows of published/ define the claims (record.published.Claim). The bounds below are Kiviat's.
+The rows of published/ define the claims (record.published.Claim). The thresholds below are Kiviat's.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ POOR = 0.5  # limit of the parallel efficiency
 NEARLY = 1.25  # limit of the ratio of times
 ABOUT = 0.1
 
-Machines = Mapping[str, frozenset[str]]  # a curve's label to the published names of its machine
-# A verdict, its numbers or the reason why it cannot be determined, and whether it is based on predictions.
+Machines = Mapping[str, frozenset[str]]  # curve's label to the published names of its machine
+# Verdict; its numbers, or the reason why it cannot be determined; whether it is based on predictions.
 Answer = tuple[str, str, bool]
 
 
@@ -47,7 +47,7 @@ def scaling_verdicts(studies: Sequence[Study], sources: Sequence[Source]) -> lis
 
 
 def _published(run: Run) -> frozenset[str]:
-    """Return published names of a machine: those of its model, or its own name (--machine)."""
+    """Return the published names of a machine: those of its model, or the name given with --machine."""
     model = run.machine.model
     return frozenset((run.machine.name, *(one.machine for one in (model.published if model else ()))))
 
@@ -91,7 +91,7 @@ def _of(
 
 
 def _curves(study: Study, name: str, claim: Claim, machines: Machines) -> Iterator[tuple[Curve, ...]]:
-    """Yield curves of the machine, each with those of the machine it is compared with."""
+    """Yield each curve of the machine with the curves of the machine that it is compared with."""
     fitting = [curve for curve in study.curves if claim.size is None or _is_of_size(curve, claim.size)]
     for curve in fitting:
         if name in machines[curve.label] and not claim.than:
@@ -126,7 +126,7 @@ def _quicker(study: Study, curve: Curve, other: Curve) -> Answer:
 
 
 def _least(study: Study, curve: Curve, point: Point) -> float:
-    """Return the lower end of the interval of work per second; for predictions, the value."""
+    """Return the lower end of the interval of work per second; for predictions, the value itself."""
     value, low, _ = work(study, point)
     return value if curve.clock == "simulated" else 0.0 if low is None else low
 
@@ -137,7 +137,10 @@ def _most(study: Study, curve: Curve, point: Point) -> float:
 
 
 def _nearly(study: Study, curve: Curve, other: Curve) -> Answer:
-    """Test whether a machine is nearly as fast on the most common ranks, and closer than on the fewest."""
+    """Test whether a machine is nearly as fast as another on the most common ranks.
+
+    Its gap must also be smaller there than on the fewest ranks.
+    """
     predicted = _predicted(curve, other)
     if reason := different(study, curve, other):
         return CANNOT_TELL, reason, predicted
@@ -194,7 +197,7 @@ def _sockets(points: Points, fact: Fact, claim: Claim) -> Answer:
 
 
 def _watts(points: Points, fact: Fact, claim: Claim) -> Answer:
-    """Compare the power of all used sockets, or of each, at the most ranks; declared power proves nothing."""
+    """Compare the power of all used sockets, or of each, on the most ranks; declared power proves nothing."""
     known = [(point, curve) for _, curve, point in points if None not in (point.power.watts, point.sockets)]
     if not known:
         return CANNOT_TELL, "the power of these runs is unknown", False
@@ -209,7 +212,7 @@ def _watts(points: Points, fact: Fact, claim: Claim) -> Answer:
 
 
 def _peak(points: Points, fact: Fact, claim: Claim) -> Answer:
-    """Test a rate in flop/s, or per watt, that no program may exceed."""
+    """Test whether a rate in flop/s, or per watt, stays below the stated peak."""
     per_watt = fact.unit == "flop/J"
     rates = [
         (value, study, curve, point)
@@ -225,7 +228,7 @@ def _peak(points: Points, fact: Fact, claim: Claim) -> Answer:
 
 
 def _held(value: float, fact: Fact) -> str:
-    """Return the verdict by the fact's relation; "about" means within a tenth."""
+    """Return the verdict by the relation of the fact; "about" means within a tenth."""
     kept = keeps_bound(fact.relation, fact.value, value)
     if kept is None:
         kept = abs(value - fact.value) <= (ABOUT * fact.value if fact.relation == "~" else 0)

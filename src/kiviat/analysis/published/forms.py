@@ -1,7 +1,7 @@
-"""The forms in which series of values answer a claim, by the word that a published row `asks`.
+"""Forms of claims: rules by which series of values answer a row, by the word in its field `asks`.
 
-Our readings of a paper's words, as of "almost constant", are here and in docs/reference/studies.md. A series
-is a sequence of points in the order in which the claim lists them.
+Kiviat's interpretation of a paper's words, such as "almost constant", is defined here and documented in
+docs/reference/studies.md. A series is a sequence of points in the order in which the claim lists them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from itertools import pairwise
 from kiviat.analysis.published.question import Answer, Point, Row
 from kiviat.record.published import Claim
 
-# "Almost constant", "the same", "very close": the maximum exceeds the minimum by at most this fraction.
+# Limit of "almost constant", "the same", "very close": the maximum exceeds the minimum by at most this
+# fraction.
 SAME = 0.1
-# "Bandwidth rises beyond a size": the time is shorter than the line through smaller sizes by this factor.
+# Limit of "bandwidth rises beyond a size": the time must be below the line through smaller sizes by this
+# factor.
 _BEND = 1.05
 
 SeriesOfPoints = Sequence[Sequence[Point]]
@@ -30,12 +32,12 @@ def _all(series: SeriesOfPoints) -> list[float]:
 
 
 def _each(series: SeriesOfPoints) -> Iterator[tuple[float, ...]]:
-    """Yield the values of all series at each place; nothing if their lengths differ."""
+    """Yield the values of all series at each position; nothing if their lengths differ."""
     if len({len(points) for points in series}) == 1:
         yield from zip(*map(_values, series), strict=True)
 
 
-# ---- Numbers
+# ---- Forms that return numbers
 
 
 def _best(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
@@ -47,58 +49,61 @@ def _least(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
 
 
 def _factor(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Return the best of the first series over the best of the second."""
+    """Return the best value of the first series divided by that of the second."""
     first, second = (max(_values(points), default=0.0) for points in series)
     return first / second if first and second else None
 
 
 def _drop(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Return by how many percent the second series' best is below the first's."""
+    """Return by how many percent the best value of the second series is below that of the first."""
     first, second = (max(_values(points), default=0.0) for points in series)
     return 100 * (1 - second / first) if first and second else None
 
 
 def _more(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Return by how much the first value exceeds the second, in their unit."""
+    """Return the difference of the first and the second value, in their unit."""
     first, second = (_values(points)[0] if points else None for points in series)
     return None if first is None or second is None else first - second
 
 
 def _drop_along(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Return by how many percent the last value of the series is below the first."""
+    """Return by how many percent the last value of a series is below the first."""
     values = _all(series)
     return 100 * (1 - values[-1] / values[0]) if len(values) > 1 and values[0] else None
 
 
 def _best_size(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Return the message size of the highest value, in bytes."""
+    """Return the message size, in bytes, with the highest value."""
     points = [point for points in series for point in points if point.quantity.case.bytes is not None]
     return max(points, key=lambda point: point.value).quantity.case.bytes if points else None
 
 
 def _between_extremes(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Return the largest value over the smallest, of all series at each place; of places, the largest."""
+    """Return the largest value divided by the smallest over all series at each position.
+
+    The maximum over positions.
+    """
     ratios = [max(values) / min(values) for values in _each(series) if min(values) > 0]
     return max(ratios, default=None)
 
 
 def _off_node_chance(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Return the percentage of the P - 1 other ranks that are on other nodes; `at` ranks are on each."""
+    """Return the percentage of the P - 1 other ranks that are on other nodes, with `at` ranks per node."""
     ranks, per_node = row.system.processes or 0, claim.at or 1
     return 100 * (ranks - per_node) / (ranks - 1) if ranks > 1 else None
 
 
 def _square_over(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Return the square of the first value over the second.
+    """Return the square of the first value divided by the second.
 
-    b_eff is the geometric mean of rings and random patterns, so that this is the mean of the random ones.
+    b_eff is the geometric mean of rings and random patterns, so this yields the mean of the random patterns.
     """
     first, second = (_values(points)[0] if points else 0.0 for points in series)
     return first * first / second if second else None
 
 
 def _inverse(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Return 1 over the smallest value, the largest factor by which something falls."""
+    """Return 1 / the smallest value: the largest factor by which something decreases."""
     least = min(_all(series), default=0.0)
     return 1 / least if least > 0 else None
 
@@ -110,7 +115,7 @@ def _loss(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
 
 
 def _weak_efficiency(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Return the rate of a rank on the most ranks over that on the fewest, in percent."""
+    """Return the rate per rank on the most ranks relative to that on the fewest, in percent."""
     points = [point for of in series for point in of]
     if len(points) < 2:
         return None
@@ -118,7 +123,7 @@ def _weak_efficiency(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
     return 100 * last / first if first else None
 
 
-# ---- Shapes of curves
+# ---- Forms that test the shape of a curve
 
 
 def _falls(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
@@ -147,7 +152,7 @@ def _best_first(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
 
 
 def _best_beyond(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Test whether the highest value is that of a message size above `at`."""
+    """Test whether the highest value has a message size above `at`."""
     at, points = claim.at or 0, [point for points in series for point in points]
     above = [point.value for point in points if (point.quantity.case.bytes or 0) > at]
     below = [point.value for point in points if (point.quantity.case.bytes or 0) <= at]
@@ -155,7 +160,7 @@ def _best_beyond(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
 
 
 def _bends(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Test whether the third time is 5 % below the line through the first two."""
+    """Test whether the third time is at least 5 % below the line through the first two."""
     points = [point for points in series for point in points]
     if len(points) != 3:
         return None
@@ -164,7 +169,7 @@ def _bends(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
 
 
 def _step(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Test whether the last value is more over the one before than that one over its predecessor."""
+    """Test whether the last step between values is larger than the one before."""
     values = _all(series)
     if len(values) < 3 or not all(values):
         return None
@@ -172,13 +177,13 @@ def _step(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
 
 
 def _below_half(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Test whether all percentages are below 50, "poor"."""
+    """Test whether all percentages are below 50 ("poor")."""
     values = _all(series)
     return max(values) < 50 if values else None
 
 
 def _linear(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Test whether values between the ends are within a tenth of the line through the ends, over sizes."""
+    """Test whether all inner values are within a tenth of the line through both ends, over sizes."""
     points = [point for of in series for point in of]
     if len(points) < 3:
         return None
@@ -187,35 +192,35 @@ def _linear(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
     return all(abs(y - line) <= SAME * abs(line) for line, y in lines)
 
 
-# ---- Series against each other
+# ---- Forms that compare series
 
 
 def _above(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Test whether each series is above the next at each place."""
+    """Test whether each series is above the next one at each position."""
     places = list(_each(series))
     return all(a > b for values in places for a, b in pairwise(values)) if places else None
 
 
 def _leads(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Test whether the first series is above all others at each place."""
+    """Test whether the first series is above all others at each position."""
     places = list(_each(series))
     return all(values[0] > max(values[1:]) for values in places) if places else None
 
 
 def _lags(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Test whether the first series is below all others at each place."""
+    """Test whether the first series is below all others at each position."""
     places = list(_each(series))
     return all(values[0] < min(values[1:]) for values in places) if places else None
 
 
 def _close(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Test whether all series are the same at each place."""
+    """Test whether all series are almost equal at each position."""
     places = list(_each(series))
     return all(max(values) <= (1 + SAME) * min(values) for values in places) if places else None
 
 
 def _close_relative(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Test whether all series are the same at each place, each over its own first value."""
+    """Test whether all series, each relative to its own first value, are almost equal at each position."""
     if any(not points or not points[0].value for points in series):
         return None
     relative = [[point.value / points[0].value for point in points] for points in series]
@@ -225,7 +230,7 @@ def _close_relative(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
 
 
 def _inside(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Test whether the first two series enclose all others at each place."""
+    """Test whether all other series lie between the first two at each position."""
     places = list(_each(series))
     if not places or len(series) < 3:
         return None
@@ -233,7 +238,7 @@ def _inside(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
 
 
 def _gap_narrows(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
-    """Test whether the ratio of the first two series is nearer to 1 than that of the last two."""
+    """Test whether the ratio of the first two series is closer to 1 than that of the last two."""
     if len(series) != 4:
         return None
     bests = [max(_values(points), default=0.0) for points in series]
@@ -243,7 +248,7 @@ def _gap_narrows(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
     return near < far
 
 
-# ---- Arrangements: each series is a program, later arrangements are divided by the first
+# ---- Arrangements: each series is a program; values of later arrangements are divided by that of the first
 
 
 def _quotients(series: SeriesOfPoints) -> list[float] | None:

@@ -1,4 +1,4 @@
-"""Questions of published rows to results: the cases that they compare, and the computation of the answer."""
+"""Questions of published rows: the cases that they compare, and the rule that computes the answer."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A metric of a case. `machine` and `mode` are the paper's names, empty for the machine asked."""
+    """A metric of a case.
+
+    `machine` and `mode` are the paper's names, empty for the machine being compared.
+    """
 
     case: Case
     metric: str
@@ -102,7 +105,10 @@ Answerer = Callable[[Sequence[Sequence[Point]]], Answer]
 
 @dataclass(frozen=True)
 class Question:
-    """`answer` takes the points of each of `series`; `not_asked` is the reason if there are none."""
+    """A question: `answer` computes the answer from the points of all `series`.
+
+    `not_asked` is the reason if there are no series.
+    """
 
     row: Row
     claim: Claim | None = None
@@ -117,15 +123,15 @@ class Question:
 
     @property
     def across_machines(self) -> bool:
-        """True if the answer takes results of machines other than the one asked."""
+        """True if the answer needs results of other machines, too."""
         return any(one.machine for of in self.series for one in of)
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The machine asked: its names and modes in papers, and its cores, None if unlimited.
+    """The machine that is compared with papers: its published names and modes, and number of cores.
 
-    `limit` says what ends at so many cores or ranks.
+    `cores` is None if unlimited; `limit` names what limits the number of cores or ranks.
     """
 
     names: tuple[tuple[str, str], ...]
@@ -133,7 +139,7 @@ class Subject:
     limit: str = "the machine has {} cores"
 
     def is_named(self, name: str, mode: str) -> bool:
-        """Return True if a paper's name is this machine's; without a mode it has all modes of its name."""
+        """Return True if a paper's name denotes this machine; a name without mode denotes all modes."""
         return any(
             name == ours and (not wanted or not mode or wanted in mode.split(" and "))
             for ours, wanted in self.names
@@ -149,5 +155,5 @@ def all_rows() -> Iterator[Row]:
 
 
 def rows_about(subject: Subject) -> Iterator[Row]:
-    """Yield the rows about a machine, alone or among others."""
+    """Yield the rows about a machine, including rows about several machines."""
     return (row for row in all_rows() if any(subject.is_named(*named) for named in row.machines))

@@ -1,4 +1,4 @@
-"""Values of quantities in single records, as simulations of one case return them."""
+"""Values of quantities in single records, such as those of simulated cases."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from kiviat.analysis.published.question import Case, Lookup, Quantity, Value
 from kiviat.record.types import Record
 
-# The metric of claims that counts bytes of messages between different nodes.
+# Metric of claims about the bytes of messages between different nodes.
 NETWORK_BYTES = "network_bytes"
 _SENT = "message_bytes"
 
 
 def lookup_in(records: Mapping[str, Record]) -> Lookup:
-    """Return a lookup in simulated records by `key` of their cases."""
+    """Return a function that looks up quantities in simulated records, by the `key` of their cases."""
 
     def look(quantity: Quantity) -> Value:
         record = records.get(key(quantity.case))
@@ -32,12 +32,12 @@ def lookup_in(records: Mapping[str, Record]) -> Lookup:
 
 
 def key(case: Case) -> str:
-    """Return a text that equal cases share."""
+    """Return a text that is the same for equal cases."""
     return repr(case)
 
 
 def value_of(record: Record, name: str) -> float | None:
-    """Return the median of a metric, else its mean; None if it is missing or the case failed."""
+    """Return the median of a metric, or its mean if it has none; None if it is missing or the case failed."""
     metric = record.metric(name)
     if metric is None or record.outcome != "ok":
         return None

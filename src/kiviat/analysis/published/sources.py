@@ -1,4 +1,4 @@
-"""Results of machines in runs, as published rows and the figures of studies ask for them."""
+"""Results of machines, looked up in runs for published rows and for figures of studies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kiviat.record.types import Row, Scalar
 
 @dataclass(frozen=True)
 class MachineResults:
-    """All results of one machine. `parts` names the run of the study that each run is, by its id."""
+    """All results of one machine. `parts` maps the identifier of each of its runs to the run of the study."""
 
     label: str
     runs: tuple[Run, ...]
@@ -32,12 +32,12 @@ class MachineResults:
 
     @property
     def predicted(self) -> bool:
-        """True if the results are a model's."""
+        """True if the results are predictions of a model."""
         return any(run.clock == "simulated" for run in self.runs)
 
     @property
     def names(self) -> tuple[tuple[str, str], ...]:
-        """Names and modes of the machine in papers: those of its model, or its own (--machine)."""
+        """Published names and modes of the machine: those of its model, or the name given with --machine."""
         model = self.runs[0].machine.model
         if model:
             return tuple((one.machine, one.mode) for one in model.published)
@@ -51,7 +51,7 @@ class MachineResults:
 
     @cached_property
     def subject(self) -> Subject:
-        """The machine as rows ask of it; its cores end where the results do."""
+        """The machine as `Subject`; its number of cores is that of the largest result."""
         most = max((one.ranks for one in self.summaries), default=0)
         return Subject(self.names, most, "the results reach {} ranks")
 
@@ -71,9 +71,9 @@ class MachineResults:
         return self._by_metric.get((benchmark, metric), ())
 
     def axes(self, benchmark: str, axes: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
-        """Return axes without those that have their default, with which cases do not name them.
+        """Return axes without those at their defaults, which identifiers of cases do not contain.
 
-        A size of the launch ("world") is no setting of the benchmark either.
+        The size of the launch ("world") is not a parameter of the benchmark either.
         """
         defaults = self.traits[benchmark].defaults
         return {
@@ -83,14 +83,14 @@ class MachineResults:
         }
 
     def look(self, quantity: Quantity) -> Value:
-        """Return the value of a quantity, or the reason why there is none."""
+        """Return the value of a quantity, or the reason why it is unavailable."""
         case = quantity.case
         if quantity.metric == NETWORK_BYTES:
             found = next(self._network_bytes(case), None)
             if found is not None:
                 return Value(found, "", self.predicted, "B")
         wanted = self.axes(case.benchmark, case.axes)
-        # Where only interfaces count, they count frames with their headers.
+        # If only interfaces count bytes, they count frames including headers.
         metric = "interface_bytes" if quantity.metric == NETWORK_BYTES else quantity.metric
         near = [
             one
@@ -124,7 +124,7 @@ class MachineResults:
         return nodes is not None and is_alike(nodes, case) and (case.bind is None or run.bind == case.bind)
 
     def _network_bytes(self, case: Case) -> Iterator[float]:
-        """Yield the bytes of messages between nodes, of runs whose nodes are those of the case."""
+        """Yield the bytes of messages between nodes, of runs whose ranks are distributed as in the case."""
         wanted = self.axes(case.benchmark, case.axes)
         for grid in self.grids:
             if (grid.benchmark, grid.name, grid.ranks) != (case.benchmark, "message_bytes", case.ranks):
@@ -148,7 +148,7 @@ def is_alike(nodes: Nodes, case: Case) -> bool:
 
 
 def lookup_across(machines: Sequence[MachineResults], own: MachineResults | None) -> Lookup:
-    """Return a lookup that asks `own`, or the machine that a quantity names."""
+    """Return a lookup that uses `own` results, or those of the machine that a quantity names."""
 
     def look(quantity: Quantity) -> Value:
         if not quantity.machine:

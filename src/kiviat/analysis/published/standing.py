@@ -1,7 +1,7 @@
-"""Where a machine stands: few absolute quantities of it, beside published machines of like kind.
+"""Position of a machine among published machines of similar kind, for a few absolute quantities.
 
-Axes have fixed ends, three decades apart, so that diagrams of different machines and days are comparable.
-None of them is divided by HPL: a poor HPL cannot make a machine look better here.
+Axes have fixed ends, three decades apart, so that diagrams of different machines and dates are comparable. No
+quantity is divided by HPL, so a poor HPL result cannot make a machine look better.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SMALL_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A quantity. `centre` is its value in the middle of the diagram, three decades worse than at the rim."""
+    """One axis of the diagram. `centre` is the value at the centre, three decades worse than at the rim."""
 
     id: str
     title: str
@@ -40,7 +40,10 @@ class Axis:
         return self.centre * 10 ** (-_DECADES if self.lower else _DECADES)
 
     def share(self, value: float) -> float:
-        """Return the place of a value between centre (0) and rim (1); values beyond are at the ends."""
+        """Return the position of a value between centre (0) and rim (1).
+
+        Values beyond are moved to the ends.
+        """
         decades = math.log10(self.centre / value if self.lower else value / self.centre)
         return min(1.0, max(0.0, decades / _DECADES))
 
@@ -83,7 +86,10 @@ class Reference:
 
 
 def standing(run: Run, summaries: Sequence[Summary]) -> Values:
-    """Return the values of a run by axis; what was not measured, or on oversubscribed cores, is missing."""
+    """Return the values of a run by axis.
+
+    Without unmeasured quantities and results of oversubscribed cores.
+    """
     fair = [summary for summary in summaries if not summary.oversubscribed and summary.median > 0]
     found: dict[str, Value] = {}
     for near in (True, False):
@@ -115,14 +121,14 @@ def standing(run: Run, summaries: Sequence[Summary]) -> Values:
 
 
 def _near(run: Run, summary: Summary) -> bool | None:
-    """Return whether the two ranks of a ping-pong share a node; None if the launches do not tell."""
+    """Return whether both ranks of a ping-pong share a node; None if the launches did not record it."""
     distance = summary.axes.get("distance", 1)
     other = int(distance) if isinstance(distance, int | float) else 1
     nodes = nodes_of(run, max(summary.ranks, other + 1))
     return None if nodes is None else nodes.near(0, other)
 
 
-# Published quantities by the axis that they are.
+# Axis of each published quantity.
 _MEASURES = {
     "pingpong.time": "latency",
     "pingpong.bandwidth": "bandwidth",
@@ -136,7 +142,7 @@ _FAR = "different nodes"
 
 
 def references(run: Run, values: Values) -> list[Reference]:
-    """Return at most three published machines of like kind that have most of the axes of `values`.
+    """Return at most three published machines of similar kind, those with most of the axes of `values`.
 
     Of a modelled machine with published results those are the machines of its papers, of all others the
     machines of the last years. Of those with nearly as many axes as any, the nearest come first.
@@ -197,9 +203,9 @@ def _published(system: System) -> dict[str, Value]:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """How a value compares with references: `level` is "good", "usual" or "poor".
+    """Comparison of a value with references: `level` is "good", "usual" or "poor".
 
-    `factor` is how many times worse than the worst reference, or better than the best, it is; 1 in between.
+    `factor` is the ratio to the best reference if better, to the worst if worse, and 1 in between.
     """
 
     level: str
@@ -208,12 +214,12 @@ class Judgement:
     worst: Reference
 
 
-# Within this factor of the references' range a value is usual.
+# Values within this factor of the references' range count as usual.
 _USUAL = 1.5
 
 
 def judged(axis: Axis, value: float, beside: Sequence[Reference]) -> Judgement | None:
-    """Return the judgement of a value; None if fewer than two references have the axis."""
+    """Return the judgement of a value; None if fewer than two references have a value on that axis."""
     known = [each for each in beside if axis.id in each.values]
     if len(known) < 2:
         return None

@@ -1,4 +1,4 @@
-"""The evaluation of a study: points of its figures, cells of its tables, and verdicts on its paper's rows."""
+"""Evaluation of a study: points of its figures, cells of its tables, and verdicts on its paper's rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ Interval = tuple[float, float] | None
 
 @dataclass(frozen=True)
 class DrawnCurve:
-    """Points of a curve on one machine: x, value and 95 % interval if known. `bytes` is the panel's size."""
+    """A curve on one machine.
+
+    Points are x, value and, if known, 95 % interval; `bytes` is the message size of the panel.
+    """
 
     machine: int
     curve: int
@@ -39,9 +42,11 @@ class DrawnCurve:
 
 @dataclass(frozen=True)
 class Cell:
-    """A value of a table and what was published in its place; `ratio` is the value over its denominator.
+    """A value of a table and the published value at the same place.
 
-    `comparable` is false where the benchmark had other settings than the paper's, as with --quick.
+    `ratio` is the value divided by its denominator.
+
+    `comparable` is False if the benchmark had other settings than the paper's, as with --quick.
     """
 
     value: float | None
@@ -54,7 +59,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class TableLine:
-    """A line of a table: the machine's place, what it is of, and a cell for each column."""
+    """A row of a table: machine, description, and a cell for each column."""
 
     machine: int
     title: str
@@ -63,10 +68,10 @@ class TableLine:
 
 @dataclass(frozen=True)
 class JudgedRow:
-    """A verdict; `machine` is the label of the machine judged, empty where several or none were.
+    """A verdict; `machine` is the label of the machine judged, empty if there are several or none.
 
-    `fitted` says that the model was fitted to the row, so that agreement proves nothing; `foreign` that the
-    paper says it of other machines.
+    `fitted`: the model was fitted to the row, so agreement proves nothing. `foreign`: the paper's row is
+    about other machines.
     """
 
     verdict: Verdict
@@ -77,7 +82,10 @@ class JudgedRow:
 
 @dataclass(frozen=True)
 class Summed:
-    """How a study ended. Errors are absolute and relative, of numbers that serve to validate models."""
+    """Summary of a study's verdicts.
+
+    Errors are absolute and relative, of the numbers that serve to validate models.
+    """
 
     errors: tuple[float, ...]
     held: int
@@ -86,12 +94,12 @@ class Summed:
     untold: tuple[tuple[str, int], ...]
 
     def within(self, fraction: float) -> int:
-        """Return the number of errors of at most this fraction."""
+        """Return the number of errors up to this fraction."""
         return sum(1 for error in self.errors if error <= fraction)
 
     @property
     def median(self) -> float | None:
-        """Return the median error; None without any."""
+        """Return the median error; None if there are no errors."""
         return statistics.median(self.errors) if self.errors else None
 
 
@@ -136,7 +144,7 @@ Points = dict[float, tuple[float, float, Interval]]
 
 
 def _of_metric(x: str, machine: MachineResults, curve: StudyCurve, size: int | None) -> tuple[Points, str]:
-    """Return the points by x; if several cases have the same x, the first counts."""
+    """Return the points by x; if several cases have the same x, the first one is used."""
     benchmark, metric = curve.measures.split(".")
     points: Points = {}
     unit = ""
@@ -169,7 +177,7 @@ def _abscissa(x: str, machine: MachineResults, one: Summary) -> float | None:
 
 
 def _of_table(x: str, machine: MachineResults, curve: StudyCurve, size: int | None) -> tuple[Points, str]:
-    """Return the values of a table along one dimension, of the case on the most ranks."""
+    """Return the values of a table along one dimension, from the case on the most ranks."""
     benchmark = curve.measures.split(".")[0]
     grids = [
         grid
@@ -198,7 +206,7 @@ def _of_table(x: str, machine: MachineResults, curve: StudyCurve, size: int | No
 def table_lines(
     table: StudyTable, machines: Sequence[MachineResults], study: StudyDefinition
 ) -> list[TableLine]:
-    """Return the lines of a table: of machines and numbers of ranks, or of programs."""
+    """Return the rows of a table: one per machine and number of ranks, or one per program."""
     if table.programs:
         return [
             line
@@ -219,7 +227,7 @@ def table_lines(
 
 
 def _ranks_of(table: StudyTable, machine: MachineResults, study: StudyDefinition) -> list[int]:
-    """Return the numbers of ranks of which results or published values are known."""
+    """Return the numbers of ranks for which there are results or published values."""
     published = {
         row.system.processes
         for row in all_rows()
@@ -242,7 +250,7 @@ def _ranks_of(table: StudyTable, machine: MachineResults, study: StudyDefinition
 def _cell(machine: MachineResults, study: StudyDefinition, column: StudyColumn, ranks: int) -> Cell:
     benchmark, metric = column.measures.split(".")
     wanted = machine.axes(benchmark, column.axes)
-    # A study's own quick version of a benchmark is its only one.
+    # A program's quick version in the study, if it has only that one, counts as the paper's.
     here = [one for one in machine.of(benchmark, metric) if (one.ranks, one.bytes) == (ranks, column.bytes)]
     same = [one for one in here if machine.axes(benchmark, one.axes) == wanted]
     found = same or (here if not column.axes else [])
@@ -269,7 +277,7 @@ def _published(
 
 
 def _is_of_size(row: Row, size: int | None) -> bool:
-    """Return whether a row is about messages of this size; whole studies have none."""
+    """Return whether a row is about messages of this size; rows about whole studies are about none."""
     asked, _ = measured(row)
     return size is None or any(one.case.bytes == size for one in asked)
 
@@ -288,7 +296,7 @@ def _program_line(table: StudyTable, place: int, machine: MachineResults, progra
 
 
 def _axes_of(table: StudyTable, machine: MachineResults, program: str) -> tuple[Mapping[str, Scalar], str]:
-    """Return the axes of a program's cases and its title; another class than the table's is named in it."""
+    """Return the axes of a program's cases and its title, with the class if the table has another."""
     wanted = machine.axes(program, table.axes)
     found = [machine.axes(program, one.axes) for one in machine.of(program, "rate")]
     if not found or wanted in found:
@@ -302,8 +310,8 @@ def _axes_of(table: StudyTable, machine: MachineResults, program: str) -> tuple[
 def verdicts(study: StudyDefinition, machines: Sequence[MachineResults]) -> list[JudgedRow]:
     """Return the verdicts on all rows of the study's paper, in the order of its file.
 
-    A row that no machine here answers has one verdict with the reason. Statements about one machine are put
-    to machines that the paper does not know, too.
+    A row that no machine here answers has one verdict with the reason. Statements about one machine are also
+    tested on machines that the paper does not contain.
     """
     found: list[JudgedRow] = []
     by_row: dict[str, list[Verdict]] = {}
@@ -372,7 +380,7 @@ def _of_scaling(machines: Sequence[MachineResults]) -> list[Verdict]:
     ]
     try:
         studies = scaling(sources, Selection()).studies
-    except InputError:  # nothing is there on several numbers of ranks
+    except InputError:  # no result for this number of ranks
         return []
     return scaling_verdicts(studies, sources)
 
@@ -388,7 +396,7 @@ Judged = Sequence[JudgedRow]
 
 
 def rows_of_parts(study: StudyDefinition, judged: Judged) -> tuple[list[Judged], list[Judged], Judged]:
-    """Return the rows whose place in the paper names each table and each figure, and those of none."""
+    """Return the rows by the table or figure that their location names, and those that name none."""
     left = list(judged)
 
     def taken(part: StudyFigure | StudyTable) -> Judged:
@@ -411,7 +419,7 @@ def _names(location: str, word: str, number: str) -> bool:
 
 
 def summed(found: Sequence[JudgedRow]) -> Summed:
-    """Return how many numbers are how far off, how many statements hold, and why others have no verdict."""
+    """Return a summary: errors of numbers, statements that hold, and reasons for missing verdicts."""
     own = [one for one in found if not one.foreign]
     numbers = [
         abs(one.verdict.error)

@@ -1,4 +1,4 @@
-"""Texts of published rows and verdicts, the same on the terminal and on all pages."""
+"""Texts of published rows and verdicts, shared by the terminal and all pages."""
 
 from __future__ import annotations
 
@@ -32,13 +32,16 @@ def statement_text(row: Row) -> str:
 
 
 def place_text(row: Row) -> str:
-    """Return its place: "Martin et al., section 7.1 / Fig 9 (S-021)"."""
+    """Return the location of a row in its paper: "Martin et al., section 7.1 / Fig 9 (S-021)"."""
     where = row.fact.location
     return f"{row.paper.short}, {'section ' if where[:1].isdigit() else ''}{where} ({row.id})"
 
 
 def published_text(row: Row) -> str:
-    """Return the published value or statement; "it is so" where the metric is all of it."""
+    """Return the published value or statement.
+
+    "it is so" if the field `metric` contains the whole statement.
+    """
     if row.number is None:
         return getattr(row.fact, "says", "") or "it is so"
     return value_text(row.number)
@@ -51,7 +54,7 @@ def value_text(fact: Fact) -> str:
 
 
 def answer_text(verdict: Verdict) -> str:
-    """Return the answer of the results in the unit of the row."""
+    """Return the answer in the unit of the row."""
     if verdict.answer is None:
         return UNAVAILABLE
     if isinstance(verdict.answer, bool):
@@ -70,7 +73,7 @@ def _number_text(value: float, unit: str) -> str:
 def error_text(verdict: Verdict) -> str:
     """Return "holds" or "fails", the relative error, or the reason why there is no answer.
 
-    Where 0 % was published, the error is in points of percent.
+    If 0 % was published, the error is in points of percent.
     """
     fact = verdict.row.number
     if verdict.answer is None:
@@ -85,7 +88,7 @@ def error_text(verdict: Verdict) -> str:
 
 
 def gap_text(verdict: Verdict) -> str:
-    """Return how far the answer is from the published number in its unit: "3.00 points more"."""
+    """Return the difference between answer and published number in its unit: "3.00 points more"."""
     fact = verdict.row.number
     if fact is None or verdict.answer is None or verdict.holds is not None:
         return error_text(verdict)
@@ -98,12 +101,12 @@ def gap_text(verdict: Verdict) -> str:
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Return "agrees", or "agrees, predicted" for a model."""
+    """Return the verdict, such as "agrees", with "predicted" if it rests on a model: "agrees, predicted"."""
     return verdict.verdict + (", predicted" if verdict.predicted and verdict.verdict != CANNOT_TELL else "")
 
 
 def evidence_text(verdict: Verdict) -> str:
-    """Return the values behind an answer, or the reason why there is none."""
+    """Return the values from which the answer was computed, or the reason why there is none."""
     if verdict.answer is None or verdict.words:
         return verdict.words
     return "; ".join(_series_text(points) for points in verdict.series if len(points) > 0)

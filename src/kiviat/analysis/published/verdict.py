@@ -1,4 +1,4 @@
-"""The claim engine: puts a published row's question to results and judges the answer."""
+"""The claim engine: answers a published row's question from results, and judges the answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kiviat.analysis.published.question import (
 from kiviat.analysis.scaling.series import Study
 from kiviat.record.published import Claim, Fact
 
-# Relative error within which a model meets an exact row that it was fitted to.
+# Relative error up to which a model reproduces an exact row to which it was fitted.
 TOLERANCE = 0.03
 
 AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
@@ -38,11 +38,11 @@ _BOUNDS: Mapping[str, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """A published row and what results say to it.
+    """The verdict of results on a published row.
 
-    `error` is relative, for numbers; `holds` is for orderings and bounds; `words` are the verdict's numbers,
-    or the reason if both lack. `study` is the scaling study compared, if any; `predicted` says whether the
-    answer rests on a model; `series` are the points that it was computed from.
+    `error` is relative, for numbers; `holds` is for orderings and bounds; `words` are the numbers behind the
+    verdict, or the reason if there is neither. `study` is the scaling study compared, if any; `predicted`:
+    the answer rests on a model; `series` are the points from which it was computed.
     """
 
     row: Row
@@ -57,16 +57,16 @@ class Verdict:
 
     @property
     def verdict(self) -> str:
-        """Return AGREES or DISAGREES for orderings and bounds; CANNOT_TELL without an answer."""
+        """Return AGREES or DISAGREES for orderings and bounds; CANNOT_TELL if there is no answer."""
         if self.holds is None:
             return CANNOT_TELL
         return AGREES if self.holds else DISAGREES
 
 
 def questions(row: Row, subject: Subject) -> Iterator[Question]:
-    """Yield a question for each claim of a row; without claims, that of the metric it names.
+    """Yield a question for each claim of a row; for a row without claims, the question of its metric.
 
-    Claims about scaling have no cases of their own (see `curves`) and are left out.
+    Claims about scaling, which have no cases of their own (see `curves`), are omitted.
     """
     posed = [claim for claim in row.fact.claims if claim.asks in FORMS]
     for claim in posed:
@@ -102,7 +102,7 @@ def _fitting(question: Question, subject: Subject) -> Question:
 
 
 def judge(question: Question, look: Lookup) -> Verdict:
-    """Return the verdict on a question from the results that `look` has of its quantities."""
+    """Return the verdict on a question; `look` returns the value of a quantity in the results."""
     row, claim = question.row, question.claim
     if question.not_asked:
         return Verdict(row, claim, words=question.not_asked)
@@ -129,13 +129,13 @@ def judged(row: Row, claim: Claim | None, answer: Answer, predicted: bool = Fals
 
 
 def keeps_bound(relation: str, published: float, value: float) -> bool | None:
-    """Return whether `value` is on the published side of a bound; None if the paper gives no bound."""
+    """Return whether `value` satisfies a published bound; None if the row is not a bound."""
     bound = _BOUNDS.get(relation)
     return None if bound is None else bound(value, published)
 
 
 def validation(subject: Subject) -> list[Question]:
-    """Return the questions of the rows that a model of the machine is validated with."""
+    """Return the questions of the rows that serve to validate a model of the machine."""
     return [
         question
         for row in rows_about(subject)
@@ -146,7 +146,7 @@ def validation(subject: Subject) -> list[Question]:
 
 
 def conflicts(asked: Sequence[Question]) -> dict[str, list[str]]:
-    """Return, by row, other exact rows of the same cases whose values contradict it."""
+    """Return, for each row, other exact rows about the same cases whose values contradict it."""
     contradicting: dict[str, list[str]] = {}
     exact = [question for question in asked if is_exact(question)]
     for question in exact:
@@ -157,7 +157,7 @@ def conflicts(asked: Sequence[Question]) -> dict[str, list[str]]:
 
 
 def is_exact(question: Question) -> bool:
-    """Return True if a model that was fitted to the row has to meet it."""
+    """Return True if a model fitted to the row must reproduce it."""
     fact = question.row.number
     return bool(
         question.series and fact and fact.relation == "=" and fact.exactness in ("exact_table", "exact_text")

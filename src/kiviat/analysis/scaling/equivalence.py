@@ -78,7 +78,7 @@ def _equals(study: Study, curve: Curve, other: Curve) -> Iterator[Equal]:
 
 
 def different(study: Study, curve: Curve, other: Curve) -> str:
-    """Return the reason why two curves are not of the same problem; empty if they are."""
+    """Return the reason why two curves are not about the same problem; empty if they are."""
     a, b = curve.points[0], other.points[0]
     if a.size is None or b.size is None:
         return ""
@@ -97,7 +97,9 @@ def work(study: Study, point: Point) -> tuple[float, float | None, float | None]
 
 
 def _reached(study: Study, curve: Curve, wanted: float, end: int) -> float | None:
-    """Return the number of ranks, interpolated, that performs as much work as `wanted`; None if none does.
+    """Return the number of ranks, interpolated, at which the curve reaches `wanted` work per second.
+
+    None if it does not.
 
     `end` selects the value (0), low (1) or high (2) of the work.
     """

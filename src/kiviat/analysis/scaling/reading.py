@@ -1,4 +1,4 @@
-"""Everything about a study: curves, equivalent ranks, predictions of the laws, caveats."""
+"""All results of a scaling study: curves, equivalent rank counts, predictions of the laws, caveats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kiviat.analysis.scaling.series import Scaling, Source, Study
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`doubts` and `predictions` have an entry for each curve of the study."""
+    """Results of a study; `doubts` and `predictions` have one entry per curve."""
 
     study: Study
     doubts: tuple[tuple[str, ...], ...]
@@ -24,7 +24,7 @@ class Reading:
 def readings(result: Scaling, sources: Sequence[Source], at: Sequence[int] = ()) -> list[Reading]:
     """Return the readings of all studies.
 
-    `at`: numbers of ranks to predict, by the chosen law or by all laws that cannot be excluded.
+    `at` are numbers of ranks to predict, by the chosen law, or by all laws that cannot be excluded.
     """
     runs = {run.id: run for source in sources for run in source.runs}
     grids = {source.label: source.grids for source in sources}

@@ -1,12 +1,12 @@
-"""Protocol switches: sizes at which the time of a message leaves one line and follows another.
+"""Protocol switches: message sizes at which times leave one line and follow another.
 
-Within one protocol a message of b bytes takes α + β·b with α, β ≥ 0. A switch from eager to rendezvous,
-another way of copying or the end of a cache starts another line. The curve is cut into pieces of at least
-two points, exactly, by dynamic programming (Bai, Perron: Journal of Applied Econometrics 18 (2003) 1–22),
-so that the errors of the lines in log time plus a penalty for each cut are least. The error of a point
-counts up to a cap, so that one outlying point neither bends a line nor makes a piece (Rousseeuw, Leroy:
-Robust Regression and Outlier Detection, 1987, chapter 1). Cuts that barely change the time remain in the
-fit, but are not reported as switches.
+Within one protocol a message of b bytes takes α + β·b with α, β ≥ 0. Another line begins at a switch from
+eager to rendezvous, at another method of copying, or where a cache is exceeded. The curve is cut into pieces
+of at least two points, exactly, by dynamic programming (Bai, Perron: Journal of Applied Econometrics 18
+(2003) 1–22), which minimises the errors of the lines in log time plus a penalty for each cut. The error of a
+point counts up to a cap, so that a single outlier neither bends a line nor becomes a piece (Rousseeuw, Leroy:
+Robust Regression and Outlier Detection, 1987, chapter 1). Cuts that hardly change the time remain in the fit,
+but are not reported as switches.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ _LEAST_POINTS = 3  # for a line with an error
 _LEAST_POINTS_TO_CUT = 6
 _LEAST_PIECE = 2
 
-# Times of one protocol deviate that much from a line even if every interval is narrow.
+# Times of one protocol deviate from a line by this much, however narrow the intervals are.
 _MISFIT = 0.03
 # Largest squared error of a point, in standard deviations.
 _CAP = 12.0
 # Cost of a cut. It exceeds the cap, so that one point is never worth a cut.
 _PENALTY = 12.5
-# Size up to which the scatter of times is the clock's and the scheduler's.
+# Up to this size, scatter of times is attributed to clock and scheduler.
 _SMALL_BYTES = 64
 
-# Smaller steps of the time, or smaller changes of its slope in log-log, are not reported.
+# Smaller changes of the time, or of its slope in log-log scale, are not reported.
 _MIN_JUMP = 1.12
 _MIN_BEND = 0.4
-# A jump of this factor that is seen from both sides is a cut, whatever the lines further away cost.
+# A jump by this factor that is visible from both sides is always a cut, whatever the total cost of the lines.
 _SURE_JUMP = 1.28
-# The last sizes leave their line if each time grows faster than its size, by the first factor, and all
+# The last sizes leave their line if each time grows faster than its size by the first factor, and all
 # together by the second.
 _FASTER_THAN_SIZE, _MIN_TAIL_EXCESS = 1.1, 1.25
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """From `first` to `last` bytes the time is `latency_s` + `s_per_byte`·bytes; errors are relative.
+    """A line from `first` to `last` bytes: time = `latency_s` + `s_per_byte`·bytes; errors are relative.
 
-    `latency_s` is an intercept, not the time of any message if the segment begins at large sizes.
+    `latency_s` is an intercept; if the segment begins at large sizes, no message takes that time.
     """
 
     first: int
@@ -64,12 +64,12 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A change of the line between messages of `below` and of `above` bytes.
+    """A change of lines between messages of `below` and of `above` bytes.
 
-    `kind` is "jump": the line of the larger sizes is `factor` times that of the smaller ones there, or
-    further from 1; or "bend": the lines meet, but each further byte costs `factor` times as much (inf
-    where it cost nothing measurable before). `evidence` is the increase of the fit's squared error without
-    this cut, in squared standard deviations, beyond the penalty of a cut.
+    `kind` is "jump" if the lines do not meet: the line of larger sizes is `factor` times that of smaller ones
+    at the switch; or "bend" if they meet, but each further byte costs `factor` times as much (inf if its cost
+    was not measurable before). `evidence` is the increase of the fit's squared error without this cut, in
+    squared standard deviations, beyond the penalty of a cut.
     """
 
     below: int
@@ -81,7 +81,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Piecewise:
-    """The lines of a curve, the switches between them that matter, and the sizes that lie off their line."""
+    """The lines of a curve, the significant switches between them, and the sizes that are outliers."""
 
     segments: tuple[Segment, ...]
     switches: tuple[Switch, ...]
@@ -93,9 +93,9 @@ def piecewise(
 ) -> Piecewise:
     """Return the pieces of a curve: `times` in seconds, positive, over growing `sizes` in bytes.
 
-    `half_widths` are the relative half widths of the 95 % intervals of the times; without them the scatter
-    of small messages is taken for noise. A curve of fewer than six sizes is one line, one of fewer than
-    three none.
+    `half_widths` are the relative half widths of the 95 % intervals of the times; without them the noise is
+    estimated from the scatter of small messages. A curve with fewer than six sizes is one line; with fewer
+    than three sizes it has no line.
     """
     n = len(sizes)
     if n < _LEAST_POINTS:
@@ -136,19 +136,19 @@ _Fit = tuple[float, float]  # intercept and slope
 
 
 def _noise(x: Floats, y: Floats, half_widths: Sequence[float] | None) -> Floats:
-    """Return the standard deviation of the log of each time."""
+    """Return the standard deviation of the logarithm of each time."""
     if half_widths is not None:
         return np.sqrt(_MISFIT**2 + (np.asarray(half_widths) / 1.96) ** 2)
     small = y[x <= _SMALL_BYTES]
     if len(small) < _LEAST_POINTS_TO_CUT - 1:
         return np.full(len(y), _MISFIT)
-    # Second differences remove the line; √6 is their deviation over that of the times.
+    # Second differences cancel a line; their standard deviation is √6 times that of the times.
     scatter_s = 1.4826 * np.median(np.abs(np.diff(small, 2))) / math.sqrt(6)
     return np.asarray(np.sqrt(_MISFIT**2 + (scatter_s / y) ** 2))
 
 
 class _Lines:
-    """The best line of each run of points, and its cost."""
+    """The best line of each range of points, and its cost."""
 
     def __init__(self, x: Floats, y: Floats, noise: Floats) -> None:
         self._x, self._y, self._noise = x, y, noise
@@ -170,7 +170,7 @@ class _Lines:
         return self._refined(i, j, self._choice[i, j])
 
     def best_cuts(self, sure: Sequence[int]) -> list[int]:
-        """Return the first points of the second and further pieces, those of `sure` among them."""
+        """Return the first point of each piece except the first; the cuts in `sure` are always included."""
         n = len(self._x)
         reached: dict[int, tuple[float, list[int]]] = {0: (-_PENALTY, [])}
         for j in range(_LEAST_PIECE, n + 1):
@@ -185,7 +185,7 @@ class _Lines:
         return reached[n][1][1:]
 
     def _candidates(self) -> tuple[Floats, Floats]:
-        """Return the lines through two points that do not fall, constants, and lines through the origin."""
+        """Return lines that do not fall: through two points, constant, or through the origin."""
         x, y = self._x, self._y
         i, j = np.triu_indices(len(x), 1)
         i, j = i[x[i] < x[j]], j[x[i] < x[j]]  # ingested curves may repeat a size
@@ -205,7 +205,7 @@ class _Lines:
         return np.asarray(np.minimum((errors / self._noise[where]) ** 2, _CAP))
 
     def _refined(self, i: int, j: int, fit: _Fit) -> _Fit:
-        """Return the least squares of the points near the line `fit`, if that is better than it."""
+        """Return the least-squares line of the points near `fit` if it is better than `fit`."""
         where = slice(i, j)
         errors = self._capped(*fit, where)
         near = errors < _CAP
@@ -218,7 +218,7 @@ class _Lines:
 
 
 def _least_squares(x: Floats, y: Floats, weights: Floats) -> _Fit:
-    """Return intercept and slope, neither negative, of the line with the least weighted squares."""
+    """Return intercept and slope, both nonnegative, of the line with the least weighted squares."""
     weights = weights / weights.sum()
     mean_x, mean_y = weights @ x, weights @ y
     if x[0] == x[-1]:
@@ -235,8 +235,8 @@ def _least_squares(x: Floats, y: Floats, weights: Floats) -> _Fit:
 def _local(x: Floats, y: Floats, fit: _Fit) -> _Fit:
     """Return the line near the first points of a piece.
 
-    Where the piece's line would begin below 0, and so goes through the origin, that is the line through the
-    first points whatever its intercept: where times bend upwards, the lines meet.
+    If the piece's line goes through the origin because its intercept would be negative, this is the line
+    through the first points with any intercept: where times bend upwards, the lines meet.
     """
     if fit[0] > 0 or len(x) < _LEAST_PIECE:
         return fit
@@ -248,7 +248,8 @@ def _local(x: Floats, y: Floats, fit: _Fit) -> _Fit:
 def _change(before: _Fit, after: _Fit, x: Floats, cut: int, noise: float) -> tuple[str, float] | None:
     """Return kind and factor of the change from one line to the next, if it is worth reporting."""
     steps = [_log_ratio(_time(after, size), _time(before, size)) for size in x[cut - 1 : cut + 1]]
-    step = min(steps, key=abs) if steps[0] * steps[1] > 0 else 0.0  # lines that cross in between meet
+    # lines that cross in between count as meeting
+    step = min(steps, key=abs) if steps[0] * steps[1] > 0 else 0.0
     jump = abs(step) / max(math.log(_MIN_JUMP), noise)
     bend = abs(_exponent(after, x[cut]) - _exponent(before, x[cut])) / _MIN_BEND
     if math.hypot(jump, bend) <= 1:
@@ -259,13 +260,13 @@ def _change(before: _Fit, after: _Fit, x: Floats, cut: int, noise: float) -> tup
 
 
 def _disjoint(y: Floats, widths: Floats, cut: int) -> bool:
-    """Return whether the intervals of the times on both sides of a cut do not overlap, or do not exist."""
+    """Return whether the intervals on both sides of a cut are disjoint, or unknown."""
     low, high = y * (1 - widths), y * (1 + widths)
     return bool(low[cut] > high[cut - 1] or high[cut] < low[cut - 1]) or not widths.any()
 
 
 def _tail(x: Floats, y: Floats, widths: Floats) -> int:
-    """Return the first of the last points whose times grow faster than their sizes, as no line does."""
+    """Return the first of the last points whose times grow faster than their sizes, unlike a line."""
     start, excess = len(x), 1.0
     while start > _LEAST_POINTS and x[start - 2] > 0:
         growth = float(y[start - 1] / y[start - 2] / (x[start - 1] / x[start - 2]))
@@ -284,9 +285,9 @@ def _tail_fit(x: Floats, y: Floats) -> _Fit:
 
 
 def _sure(x: Floats, y: Floats, noise: Floats) -> list[int]:
-    """Return the points before which the time jumps up beyond doubt.
+    """Return the points before which the time certainly jumps up.
 
-    Two points on each side are off the line through the three nearest on the other side.
+    Two points on each side are off the line through the three nearest points on the other side.
     """
     steps = {cut: _sustained(x, y, cut) for cut in range(_LEAST_PIECE, len(x) - _LEAST_PIECE + 1)}
     high = {
@@ -302,7 +303,7 @@ def _sure(x: Floats, y: Floats, noise: Floats) -> list[int]:
 
 
 def _sustained(x: Floats, y: Floats, cut: int) -> float:
-    """Return the least log ratio of times from `cut` on to the smaller sizes' line, and vice versa."""
+    """Return the smallest log ratio of times from `cut` on to the line of smaller sizes, and vice versa."""
     before, after = slice(max(0, cut - _LEAST_POINTS), cut), slice(cut, cut + _LEAST_POINTS)
     left = _least_squares(x[before], y[before], y[before] ** -2)
     right = _least_squares(x[after], y[after], y[after] ** -2)
@@ -317,12 +318,12 @@ def _time(fit: _Fit, size: float) -> float:
 
 
 def _exponent(fit: _Fit, size: float) -> float:
-    """Return the slope of a line in log-log: the share of the time that grows with the size."""
+    """Return the slope of a line in log-log scale: the share of the time that is proportional to the size."""
     return fit[1] * float(size) / _time(fit, size)
 
 
 def _log_ratio(a: float, b: float) -> float:
-    """Return 0, no step, for lines without time."""
+    """Return the log ratio of two times; 0 if a line has no time."""
     return math.log(a / b) if a > 0 and b > 0 else 0.0
 
 
