@@ -1,1 +1,3 @@
-"""Compares kiviat's speed and accuracy with other tools: `make bench`. Not part of the tests."""
+"""Benchmarks of Kiviat's own speed and accuracy, compared with other tools: `make bench`. Not part of the
+tests.
+"""

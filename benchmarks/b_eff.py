@@ -1,4 +1,6 @@
-"""b_eff on two ranks: durations of the full and the quick version, and the difference of their results."""
+"""b_eff on two ranks: duration of the full and of the quick version, and the difference between their
+results.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compares two programs on a changing machine: each run of the peer lies between two of kiviat's.
+"""Compares two programs on a changing machine: each run of the peer lies between two of Kiviat's.
 
 Hosts move virtual cores between real ones, on busy hosts every few seconds; a ping-pong of 1 B then takes two
 or six times as long. Medians of interleaved runs would compare such states, not programs. A run of the peer

@@ -1,4 +1,4 @@
-"""A result of a row: a figure with its target, and details."""
+"""The type of a benchmark's findings: a figure with its target, and details."""
 
 from __future__ import annotations
 

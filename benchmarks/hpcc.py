@@ -1,8 +1,8 @@
 """HPC Challenge kernels compared with Debian's `hpcc`: same BLAS, MPI, sizes and ranks, in turns.
 
 `hpcc` is the program that HPCC= names, or else the one on PATH. It gets the block size and grid that serve
-its HPL best, found before anything is measured, and for PTRANS the best of all block sizes; ours choose by
-themselves. Both get huge pages; the row pages says what these bring.
+its HPL best, found before anything is measured, and for PTRANS the best of all block sizes; Kiviat's kernels
+choose theirs automatically. Both get huge pages; the row `pages` measures their effect.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 class Figure:
     """One comparison: case, axis that gives both the same size, and target ratio.
 
-    `scope` is None where it is the default of ours. `statistic` is what both programs report of one launch.
+    `scope` is None if it is the default of Kiviat's benchmark. `statistic` is what both programs report of
+    one launch.
     """
 
     title: str
@@ -80,7 +81,7 @@ class Figure:
         """Return Kiviat's case of the same size, in the form of cases.txt."""
         size = int(self.of(records).axes[self.size])
         if self.benchmark == "random_access":
-            size *= 2  # they tell the table, which is half of the memory
+            size *= 2  # for the whole table, which takes half of the memory
         scope = "" if self.scope is None else f" scope={self.scope}"
         return f"{self.benchmark}{scope} {self.size}={size}"
 
@@ -184,7 +185,7 @@ def last_level_cache() -> int:
 
 
 def _title(figure: Figure, records: Sequence[Record], cache: int) -> str:
-    """Return the title; STREAM in the cache is called so."""
+    """Return the title; it says so if STREAM's arrays fit into the cache."""
     if figure.benchmark == "stream" and int(figure.of(records).axes["memory"]) / 3 < 4 * cache:
         return figure.title.replace("STREAM triad", "STREAM triad in cache, not memory")
     return figure.title

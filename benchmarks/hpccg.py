@@ -46,20 +46,21 @@ def _case(points: int) -> str:
 
 
 def ours(mpi: Mpi, ranks: int, pages: str = "huge") -> float:
-    """Operations in a second, of all ranks."""
+    """Return Kiviat's flop/s over all ranks."""
     rate: float = mpi.measure([f"{_case(POINTS)} pages={pages}"], ranks).metric("hpccg", "rate_27")["p50"]
     return rate
 
 
 def theirs(mpi: Mpi, ranks: int, reference: Path, pages: str = "huge") -> float:
-    with tempfile.TemporaryDirectory() as folder:  # where it leaves a file of what it prints
+    # the reference writes its output to a file in the working directory
+    with tempfile.TemporaryDirectory() as folder:
         points = [str(POINTS)] * 3
         said = mpi.launch_peer([reference, *points], ranks, folder=Path(folder), pages=pages)
         return rate_of(said)
 
 
 def rate_of(text: str) -> float:
-    """Operations in a second that the reference prints; LaunchError where there are none."""
+    """Return the reference's printed flop/s; raise LaunchError if it printed none."""
     rate = re.search(r"^MFLOPS Summary:.*?^ *Total *: *([\d.Ee+]+) *$", text, re.MULTILINE | re.DOTALL)
     if not rate:
         raise LaunchError("test_HPCCG printed no MFLOPS")
@@ -81,7 +82,9 @@ def _compared(mpi: Mpi, ranks: int, samples: Sequence[tuple[float, float]]) -> F
 
 
 def _memory(mpi: Mpi, reference: Path) -> Finding:
-    """What a row takes: the most that a rank holds, beyond that of a small problem."""
+    """Return the memory per row: the largest peak of a rank, minus that of a small problem, divided by the
+    difference in rows.
+    """
     rows, sizes = POINTS**3 - _FEW_POINTS**3, (POINTS, _FEW_POINTS)
     mine = [resident.peak_of_cases(mpi, [_case(points)], 1) for points in sizes]
     with tempfile.TemporaryDirectory() as folder:

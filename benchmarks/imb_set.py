@@ -64,7 +64,8 @@ def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
 
 
 def _run(mpi: Mpi, folder: str) -> None:
-    kiviat("run", PLAN, "-n", "2", "--mpi", mpi.key, "-o", folder, accepted=(0, 1))  # 1: a case failed
+    # exit code 1: a case failed
+    kiviat("run", PLAN, "-n", "2", "--mpi", mpi.key, "-o", folder, accepted=(0, 1))
 
 
 def _records(home: Path) -> Iterator[Record]:

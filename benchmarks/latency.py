@@ -25,7 +25,8 @@ def measure(setting: Setting) -> Iterator[Finding]:
 def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
     launches = setting.times(101, least=3)
     tight = mpi.compile(SOURCE)
-    # Each of the other cases has one sample of many round trips: what a batch would show at no cost.
+    # All other cases have a single sample of many round trips, which contains almost no cost of reading the
+    # clock.
     words = f"ranks=2 bytes=1 mode=fixed iterations={_LONG} warmup={_ROUND_TRIPS}"
     long = [f"long-{i}" for i in range(_LONG_CASES)]
     cases = ["adaptive pingpong ranks=2 bytes=1", *(f"{case} pingpong {words}" for case in long)]

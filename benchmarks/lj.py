@@ -25,16 +25,16 @@ from kiviat.launch.programs.lammps import INPUTS
 ROW = "lj"
 RANKS = (1, 2)
 STEPS = 100
-_CELLS, _FEW_CELLS = 20, 10  # along each side, of all ranks together; four atoms each
+_CELLS, _FEW_CELLS = 20, 10  # total cells along each side, with four atoms each
 _LEAST = 1.0
-# Words that make LAMMPS use a package for processors, in double precision as we compute.
+# Options by which LAMMPS uses packages for processors, in double precision like Kiviat.
 _FASTER = {"OPT": ("-sf", "opt"), "INTEL": ("-pk", "intel", "0", "mode", "double", "-sf", "intel")}
 _TARGET = f"{_LEAST:g} times at least"
 
 
 @dataclass(frozen=True)
 class Lammps:
-    """A program and its arguments; `name` distinguishes it from others."""
+    """A LAMMPS program with its arguments; `name` distinguishes it from others."""
 
     program: Path
     words: tuple[str, ...]
@@ -66,7 +66,9 @@ def measure(setting: Setting) -> Iterator[Finding]:
 
 
 def _found(mpi: Mpi) -> list[Lammps] | str:
-    """Every LAMMPS built with `mpi`, in every way to call it that counts; or why there is none."""
+    """Return all LAMMPS programs built with `mpi`, each with and without package OPT; or the reason why there
+    is none.
+    """
     folder, on_path = os.environ.get("LAMMPS_DIR"), shutil.which("lmp")
     if not folder and not on_path:
         return "LAMMPS_DIR= not given, and no lmp on PATH"
@@ -97,7 +99,7 @@ def _case(cells: int) -> str:
 
 
 def _ours(mpi: Mpi, ranks: int) -> float:
-    """Steps of an atom in a second, of all ranks."""
+    """Return Kiviat's rate: atoms times steps per second, over all ranks."""
     rate: float = mpi.measure([_case(_CELLS)], ranks).metric("lj", "rate")["p50"]
     return rate
 
@@ -108,7 +110,9 @@ def _command(lammps: Lammps, cells: int) -> list[str | Path]:
 
 
 def _theirs(mpi: Mpi, ranks: int, lammps: Lammps) -> float:
-    """Steps of an atom in a second, by the time of the loop that LAMMPS prints; InputError without one."""
+    """Return LAMMPS' rate in atoms times steps per second, from its printed loop time; raise InputError
+    without one.
+    """
     with tempfile.TemporaryDirectory() as folder:
         said = mpi.launch_peer(_command(lammps, _CELLS), ranks, folder=Path(folder))
     (run,) = read_log(said, lammps.name)
@@ -138,7 +142,7 @@ def _compared(mpi: Mpi, ranks: int, ours: Sequence[float], theirs: dict[Lammps, 
 
 
 def _memory(mpi: Mpi, lammps: Lammps) -> Finding:
-    """What an atom takes: the most that a rank ever holds, beyond that of a small problem."""
+    """Return the memory per atom: the largest peak of a rank, minus that of a small problem."""
     atoms, sizes = _atoms(_CELLS) - _atoms(_FEW_CELLS), (_CELLS, _FEW_CELLS)
     ours = [resident.peak_of_cases(mpi, [_case(cells)], 1) for cells in sizes]
     with tempfile.TemporaryDirectory() as folder:

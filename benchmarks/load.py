@@ -19,7 +19,7 @@ from kiviat.store.checksum import seal
 
 ROW = "load"
 RUNS, QUERIED, RECORDS = 10_000, 2_000, 1_000_000
-_SETTLED_S = 11.0  # younger files are read each time (kiviat.store.index)
+_SETTLED_S = 11.0  # younger files are not cached (kiviat.store.index)
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
@@ -78,7 +78,7 @@ def _of_one(setting: Setting, folder: Path, records: int) -> Iterator[Finding]:
 
 
 def _took(words: list[str], folder: Path, home: str) -> tuple[float, float]:
-    """Seconds, and the bytes that the process held at most."""
+    """Return the duration in seconds and the peak memory in bytes."""
     environment = {**os.environ, "KIVIAT_RUNS": str(folder / home), "XDG_CACHE_HOME": str(folder / "cache")}
     begin = time.monotonic()
     done = subprocess.Popen(
@@ -93,7 +93,7 @@ def _took(words: list[str], folder: Path, home: str) -> tuple[float, float]:
 
 
 def _write_runs(home: Path, count: int, records: int) -> None:
-    """Runs of so many records each, whose names say when they began."""
+    """Write `count` runs of `records` records each, with consecutive names."""
     pattern = home.with_name(f"pattern-{home.name}")
     write_run(pattern, records)
     run = json.loads((pattern / "run.json").read_text())

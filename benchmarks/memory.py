@@ -1,4 +1,4 @@
-"""Peak memory of rank 0: bounded, for any number of cases in a launch and any duration of each."""
+"""Peak memory of rank 0: it is bounded for any number of cases in a launch and any duration of each."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from benchmarks.setting import Setting
 
 ROW = "memory"
 PEAK = Path(__file__).with_name("peak.py")
-# Growth that an allocator may cause between two launches of equal needs.
+# Growth that the allocator may cause between two launches with equal needs.
 _GROWTH = 0.05
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
     for mpi in setting.mpis:
         few = setting.times(300, least=30)
-        # Long enough for more samples than are kept.
+        # Long enough that more samples are taken than are stored.
         brief_s = 1.0 if setting.brief else 3.0
         for what, short, long in (
             (f"{few} cases and {10 * few}", _cases(few), _cases(10 * few)),
@@ -41,14 +41,14 @@ def measure(setting: Setting) -> Iterator[Finding]:
 
 
 def _cases(count: int) -> list[str]:
-    """Cases that are over at once."""
+    """Return cases that take almost no time."""
     names = ("pingpong", "allreduce", "alltoall")
     words = "ranks=2 mode=fixed iterations=100 warmup=10"
     return [f"{i} {names[i % 3]} bytes={1 << i % 12 + 2} {words}" for i in range(count)]
 
 
 def _endless(budget_s: float) -> list[str]:
-    """As many samples as the budget allows: more than are kept."""
+    """Return cases that take as many samples as the budget allows, which are more than are stored."""
     words = f"ranks=2 bytes=8 target=1e-9 max_samples=1000000000 budget_s={budget_s}"
     return [f"a pingpong {words}", f"b allreduce {words}"]
 
@@ -64,7 +64,7 @@ def _peak_mb(mpi: Mpi, cases: Sequence[str]) -> float:
 
 
 def _rank_0(told: Path) -> int:
-    """The process of rank 0, as the launch itself names it."""
+    """Return the process number of rank 0, from the launch event."""
     with told.open(encoding="utf-8") as lines:
         launch = json.loads(next(lines))
     return int(next(rank["pid"] for rank in launch["ranks"] if rank["rank"] == 0))

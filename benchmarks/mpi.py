@@ -1,4 +1,4 @@
-"""The MPIs of this machine with their kiviat-bench, and starting programs with them."""
+"""The MPIs of this machine with their builds of kiviat-bench, and functions that start programs with them."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class Mpi:
         variables: Mapping[str, str] | None = None,
         enough: Callable[[], bool] | None = None,
     ) -> str:
-        """Standard output of `program` on `ranks` ranks, started as `kiviat run` starts it.
+        """Return the standard output of `program` on `ranks` ranks, started as `kiviat run` starts programs.
 
-        It runs in `folder`, with `variables` in its environment, where these are given. As soon as it is
-        `enough`, which is asked many times a second, it is ended.
+        It runs in `folder`, with the additional environment `variables`, if given. If `enough` returns True,
+        which is checked many times per second, the program is ended.
         """
         options = LauncherOptions(oversubscribed=oversubscribes(ranks))
         words = command(self.toolchain, ranks, program, options)
@@ -79,7 +79,7 @@ class Mpi:
                 except subprocess.TimeoutExpired:
                     late = time.monotonic() >= deadline_s
                     if late or (enough and enough()):
-                        launcher.terminate()  # unlike a kill, it lets the launcher end its ranks
+                        launcher.terminate()  # SIGTERM, unlike SIGKILL, lets the launcher end its ranks
                         out, error = launcher.communicate()
                         if not late:
                             return out
@@ -98,9 +98,9 @@ class Mpi:
         variables: Mapping[str, str] | None = None,
         pages: str = "huge",
     ) -> str:
-        """Launch another program as `launch` does, with the pages that Kiviat's kernels have.
+        """Launch another program as `launch` does, with huge pages like Kiviat's kernels.
 
-        `pages` "default" leaves the choice to the program, as its users run it.
+        With `pages` "default" the program runs as its users run it.
         """
         given = {**(HUGE_PAGES if pages == "huge" else {}), **(variables or {})}
         return self.launch(program, ranks, timeout_s, folder, given)
@@ -112,7 +112,7 @@ class Mpi:
         timeout_s: float = 600,
         variables: Mapping[str, str] | None = None,
     ) -> Events:
-        """What kiviat-bench reports of `cases`, lines as in cases.txt, in one launch."""
+        """Run `cases`, lines as in cases.txt, in one launch of kiviat-bench; return its events."""
         with tempfile.TemporaryDirectory() as folder:
             asked, told = Path(folder) / "cases.txt", Path(folder) / "events.jsonl"
             asked.write_text("\n".join(cases) + "\n", encoding="utf-8")
@@ -122,7 +122,9 @@ class Mpi:
         return Events({event["case"]: event for event in events if event["event"] == "result"})
 
     def compile(self, source: Path, *options: str) -> Path:
-        """The program of one C++ file, with the optimisation that kiviat-bench has, and these options."""
+        """Compile one C++ file with kiviat-bench's optimisation and additional options; return the
+        program.
+        """
         BUILD.mkdir(exist_ok=True)
         program = BUILD / f"{source.stem}-{self.key}"
         words = [str(self.toolchain.mpicxx), "-O3", "-DNDEBUG", "-std=c++20", *options]
@@ -133,12 +135,12 @@ class Mpi:
 
 @dataclass(frozen=True)
 class Events:
-    """The results of one launch, by case."""
+    """Results of one launch, by case."""
 
     results: Mapping[str, Mapping[str, Any]]
 
     def metric(self, case: str, name: str) -> Mapping[str, Any]:
-        """A metric of a case that went well; LaunchError where it did not."""
+        """Return a metric of a successful case; raise LaunchError if the case failed."""
         result = self.results[case]
         if result["outcome"] != "ok":
             raise LaunchError(f"{case} {result['outcome']}: {result['reason']}")
@@ -147,7 +149,7 @@ class Events:
 
 
 def linked_mpi(program: Path) -> str | None:
-    """The family of the MPI that a program is linked with; None if it cannot be told."""
+    """Return the family of the MPI that a program is linked with; None if it is unknown."""
     said = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False).stdout
     if re.search(r"libmpich|libmpi\.so\.12\b", said):
         return "mpich"
@@ -156,7 +158,7 @@ def linked_mpi(program: Path) -> str | None:
 
 @cache
 def mpis() -> tuple[Mpi, ...]:
-    """Every MPI found here, with kiviat-bench built for it; not the simulator's, whose time is another."""
+    """Return every MPI found here, each with its kiviat-bench; without SimGrid, whose time is simulated."""
     found = []
     for family in vendors():
         if family == SIMULATOR:

@@ -1,5 +1,5 @@
-/* Every rank of a square grid gives its four neighbours 8 bytes, three times. One rank after the other does, so that the
-   simulation of some thousands takes seconds: a simulator has to share out links among all that is under way. */
+/* Every rank of a square grid sends its four neighbours 8 bytes, three times. Ranks send one after another, so that the
+   simulation of some thousands takes seconds: the simulator must compute the rates of all simultaneous messages. */
 #include <mpi.h>
 
 int main(int argc, char** argv) {

@@ -34,14 +34,14 @@ PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 RANKS = (1, 2, 4)
 MEMORY_RANKS = (1, 2)
 KEPT = BUILD / "npb.jsonl"
-_RATE = "rate, huge pages"  # in KEPT
+_RATE = "rate, huge pages"  # suffix of keys in KEPT
 _SQUARES = {"bt", "sp"}
 _LEAST, _LEAST_MEAN, _MOST_MEMORY = 1.0, 1.15, 1.0
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One program on so many ranks, and the reference's of the same class."""
+    """A NAS program on a number of ranks, and the reference's program of the same class."""
 
     name: str
     ranks: int
@@ -50,7 +50,7 @@ class Pair:
 
     @property
     def title(self) -> str:
-        """Says where ranks share cores."""
+        """The title, which mentions shared cores."""
         title = f"{self.name.upper()} class {self.problem_class}, {self.ranks} rank{'s' * (self.ranks > 1)}"
         cores = available_cores()
         return f"{title} on {cores} core{'s' * (cores > 1)}" if oversubscribes(self.ranks) else title
@@ -60,12 +60,12 @@ class Pair:
         return [f"{self.name} {self.name} class={self.problem_class}"]
 
     def variables(self, mpi: Mpi) -> dict[str, str]:
-        """For both programs alike. MPICH's ranks have to be told to leave a core to one another."""
+        """Return variables for both programs: if ranks share cores, MPICH's ranks must be told to yield."""
         preload = library(mpi.toolchain) if oversubscribes(self.ranks) else None
         return {"LD_PRELOAD": str(preload), "KIVIAT_UCX_YIELD": "1"} if preload else {}
 
     def rates(self, mpi: Mpi) -> tuple[float, float]:
-        """Operations in a second, of ours and of the reference, with huge pages."""
+        """Return operations per second of Kiviat and of the reference, with huge pages."""
         return self.ours(mpi), self.theirs(mpi)
 
     def ours(self, mpi: Mpi, pages: str = "huge") -> float:
@@ -81,12 +81,12 @@ class Pair:
         return rate_of(said, self.reference.name)
 
     def resident_bytes(self, mpi: Mpi) -> tuple[float, float]:
-        """The most memory that any rank holds, likewise."""
+        """Return the largest peak memory of a rank, of Kiviat and of the reference."""
         ours = resident.peak_of_cases(mpi, self.cases, self.ranks)
         return ours, resident.peak_bytes(mpi, [self.reference], self.ranks)
 
     def key(self, mpi: Mpi, what: str) -> str:
-        """What was measured, and with which programs."""
+        """Return a key that identifies the measurement and both programs."""
         digests = _digest(mpi.program), _digest(self.reference)
         return " ".join((what, mpi.key, self.name, self.problem_class, str(self.ranks), *digests))
 
@@ -97,7 +97,7 @@ def _digest(program: Path) -> str:
 
 
 def rate_of(text: str, program: str) -> float:
-    """Operations in a second that the reference prints; LaunchError where it found itself wrong."""
+    """Return the reference's printed operations per second; raise LaunchError if its verification failed."""
     rate = re.search(r"^ *Mop/s total *= *([\d.Ee+]+) *$", text, re.MULTILINE)
     if not rate:
         raise LaunchError(f"{program} printed no rate")
@@ -107,7 +107,7 @@ def rate_of(text: str, program: str) -> float:
 
 
 class Samples:
-    """What has been measured of each pair: ours and the reference's, in turns."""
+    """The samples of each pair, Kiviat's and the reference's alternating, stored in a file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -131,7 +131,7 @@ def measure(setting: Setting) -> Iterator[Finding]:
     samples = Samples(KEPT)
     for mpi in setting.mpis:
         yield from _rates(mpi, setting, samples)
-        if mpi.key == "openmpi":  # the other's own memory differs, not that of the programs
+        if mpi.key == "openmpi":  # only one MPI, because the other one's own memory differs
             yield from _memory(mpi, setting, samples)
 
 
@@ -164,7 +164,7 @@ def _rates(mpi: Mpi, setting: Setting, samples: Samples) -> Iterator[Finding]:
                 continue
             try:
                 samples.add(key, *pair.rates(mpi))
-            except LaunchError as error:  # the others can still be compared
+            except LaunchError as error:  # the other pairs can still be measured
                 failed[pair] = str(error)
     ratios: list[float] = []
     for pair in pairs:

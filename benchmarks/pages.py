@@ -1,7 +1,7 @@
-"""What huge pages bring: programs with and without them, of Kiviat and of its peers, taking turns.
+"""Effect of huge pages: Kiviat's kernels and peers with and without them, in turns.
 
-Kiviat's kernels ask for huge pages (`pages=huge`) or have none (`pages=small`). Peers get them through
-glibc's malloc, or run as their users run them, which on most systems means small pages.
+Kiviat's kernels request huge pages (`pages=huge`) or forbid them (`pages=small`). Peers get them through
+glibc's malloc, or run as their users run them, which means small pages on most systems.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kiviat.ingest.hpcc import parse
 ROW = "pages"
 RANKS = 2
 _PROGRAMS = ("cg", "is", "mg")
-# Rates by name, with pages "huge", or without: "small" for Kiviat, "default" for a peer.
+# Rates by name, with huge pages ("huge") and without: "small" for Kiviat, "default" for peers.
 Rates = Callable[[str], Mapping[str, float]]
 
 
@@ -52,7 +52,7 @@ def _compared(mpi: Mpi, setting: Setting, name: str, without: str, rates: Rates)
 
 
 def _ours(mpi: Mpi, setting: Setting) -> Iterator[tuple[str, str, Rates]]:
-    """Yield Kiviat's kernels, with the sizes of the rows that compare them with peers."""
+    """Yield Kiviat's kernels with the sizes used in the comparisons with peers."""
     order = 2000 if setting.brief else hpcc.order_of(hpcc.last_level_cache())
     memory = order * order * 8 // RANKS
     problem_class = "S" if setting.brief else "A"
@@ -75,7 +75,7 @@ def _ours(mpi: Mpi, setting: Setting) -> Iterator[tuple[str, str, Rates]]:
 
 
 def _peers(mpi: Mpi, setting: Setting) -> Iterator[tuple[str, str, Rates]]:
-    """Yield the peers that are here."""
+    """Yield the peers that are installed."""
     program = hpcc.peer(mpi)
     if not isinstance(program, str):
         order = 2000 if setting.brief else hpcc.order_of(hpcc.last_level_cache())

@@ -11,7 +11,7 @@ from pathlib import Path
 folder, *command = sys.argv[1:]
 child = os.fork()
 if child == 0:
-    os.execv(command[0], command)  # keeps the descriptors that the launcher talks over
+    os.execv(command[0], command)  # keeps the descriptors by which the launcher communicates
 _, status, usage = os.wait4(child, 0)
 (Path(folder) / str(child)).write_text(str(usage.ru_maxrss * 1024))
 sys.exit(os.waitstatus_to_exitcode(status))

@@ -1,4 +1,4 @@
-"""OSU and IMB built by the user: finds their programs, runs them, reads their tables."""
+"""OSU and IMB built by the user: finds and runs their programs, and parses their output."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ IMB_SET = (
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean, and how far it may be off because of the digits that were printed."""
+    """A mean, and its uncertainty due to the number of printed digits."""
 
     mean_s: float
     rounding_s: float
 
 
 def find_program(variable: str, name: str, mpi: Mpi) -> Path | str:
-    """The program of that name below the folder `variable`, built with `mpi`; or why there is none."""
+    """Return the program of that name below the folder in `variable`, built with `mpi`; or the reason why
+    there is none.
+    """
     folder = os.environ.get(variable)
     if not folder:
         return f"{variable}= not given"
@@ -42,15 +44,15 @@ def find_program(variable: str, name: str, mpi: Mpi) -> Path | str:
 
 @cache
 def _programs(folder: Path, name: str) -> tuple[Path, ...]:
-    """ELF programs of that name: libtool leaves shell scripts beside the real ones."""
+    """Return ELF programs of that name, because libtool creates shell scripts with the names of programs."""
     candidates = (path for path in sorted(folder.rglob(name)) if path.is_file() and os.access(path, os.X_OK))
     return tuple(path.resolve() for path in candidates if path.read_bytes()[:4] == b"\x7fELF")
 
 
 def osu_mean(mpi: Mpi, program: Path, benchmark: str, size: int, iterations: int, warmup: int) -> Mean:
-    """Half a round trip, or the time in a collective call averaged over ranks.
+    """Return half of the round-trip time, or the mean time of a rank in a collective call.
 
-    Reductions add floats, as IMB's and ours do; OSU's default is characters.
+    Reductions add floats, as in IMB and Kiviat; OSU's default is characters.
     """
     words = ["-i", str(iterations), "-x", str(warmup), "-m", f"{size}:{size}"]
     words += ["-T", "mpi_float"] if benchmark == "allreduce" else []
@@ -62,10 +64,10 @@ def osu_mean(mpi: Mpi, program: Path, benchmark: str, size: int, iterations: int
 
 
 def imb_mean(mpi: Mpi, program: Path, benchmark: str, size: int, iterations: int) -> Mean:
-    """Half a round trip, or the time in a collective call averaged over ranks.
+    """Return half of the round-trip time, or the mean time of a rank in a collective call.
 
-    IMB warms up with a tenth of the iterations. It prints times to 0.01 µs; the bandwidth beside a
-    ping-pong's time has more digits while messages are short.
+    IMB's warm-up is a tenth of the iterations. It prints times to 0.01 µs; for short ping-pong messages, the
+    time is computed from the bandwidth, which has more digits.
     """
     step = size.bit_length() - 1
     words = [

@@ -23,7 +23,8 @@ from kiviat.profile import Traffic
 ROW = "placement"
 _LARGE_S = 10.0
 _WITHIN = 1.02
-# Of scotch_gmap: quality before speed, also with balance enforced, and by recursive bipartitioning only.
+# Strategies of scotch_gmap: quality before speed; the same with enforced balance; recursive bipartitioning
+# only.
 _STRATEGIES = (["-cq"], ["-cqb"], ["-cqr"])
 _SEEDS = 5
 _RANKS = (8, 16, 24, 32, 48, 64, 100, 128, 200, 256)
@@ -35,9 +36,10 @@ def measure(setting: Setting) -> Iterator[Finding]:
 
 
 def _beside_scotch(setting: Setting) -> Iterator[Finding]:
-    """Kiviat's construction alone, without Scotch's mapping, with which `kiviat place` starts if it can.
+    """Compare Kiviat's own construction with Scotch's mapping.
 
-    Objectives are those that both have: bytes and hop-bytes. Scotch knows no links.
+    `kiviat place` normally starts from Scotch's mapping if available. The objectives are those that both
+    support, bytes and hop-bytes; Scotch does not know links.
     """
     problems = [
         problem
@@ -59,7 +61,7 @@ def _beside_scotch(setting: Setting) -> Iterator[Finding]:
         full += crowded
         nodes = [np.array([where.node for where in layout.places]) for layout in simple]
         worse += ours > min(predicted(traffic, node, target).by(objective) for node in nodes)
-        # Nothing to send is as good as nothing to send.
+        # Two costs of 0 count as equal.
         ratio = ours / theirs if theirs else 1.0 if not ours else np.inf
         ratios.append(ratio)
         if ratio > _WITHIN:
@@ -109,7 +111,7 @@ def _scotch(traffic: Traffic, target: Target, objective: str, seeds: int = _SEED
 
 
 def _large(setting: Setting) -> Iterator[Finding]:
-    """All of it: routes, Scotch where it is there, ours."""
+    """Measure the whole search on 4,096 ranks: routes, Scotch if installed, and Kiviat's search."""
     source = random.Random(2)
     ranks = 512 if setting.brief else 4096
     shapes = (

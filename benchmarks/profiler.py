@@ -45,7 +45,9 @@ def measure(setting: Setting) -> Iterator[Finding]:
 
 
 def _calls(mpi: Mpi, library: Path, setting: Setting) -> Iterator[Finding]:
-    """A rank sends to itself, probes and tests: the cheapest calls there are."""
+    """Measure calls by which a rank sends to itself, probes and tests: the cheapest calls, with and without
+    profiler.
+    """
     program = mpi.compile(SOURCE)
     bare: dict[str, list[float]] = {}
     counted: dict[str, list[float]] = {}
@@ -85,7 +87,7 @@ def _calls(mpi: Mpi, library: Path, setting: Setting) -> Iterator[Finding]:
 
 
 def _program(mpi: Mpi, library: Path, setting: Setting) -> Finding:
-    """LU class A on two ranks, interleaved; its own time of the solution."""
+    """Measure the solution time of LU class A on two ranks, with and without profiler in turns."""
     times: tuple[list[float], list[float]] = ([], [])
     calls = 0
     for launch in setting.progress(range(setting.times(11, least=2)), f"{ROW}: LU, {mpi.name}"):
@@ -109,7 +111,7 @@ def _program(mpi: Mpi, library: Path, setting: Setting) -> Finding:
 
 
 def _lu(mpi: Mpi, variables: Mapping[str, str], brief: bool) -> float:
-    """Seconds for what NPB counts as 10^9 operations."""
+    """Return the seconds per 10^9 operations, as NPB counts them."""
     case = f"lu lu class={'S' if brief else 'A'}"
     rate: float = mpi.measure([case], variables=variables).metric("lu", "rate")["p50"]
     return 1e9 / rate
@@ -120,7 +122,7 @@ def _range(times: Sequence[float]) -> str:
 
 
 def _many(setting: Setting) -> Iterator[Finding]:
-    """Some thousands of simulated ranks, which one process counts for, and merges."""
+    """Measure the profiler with thousands of simulated ranks, which one process counts for and merges."""
     ranks = 256 if setting.brief else _RANKS
     what = f"Merging {ranks:,} simulated ranks"
     try:
@@ -181,7 +183,7 @@ def _neighbours(program: Path, ranks: int, toolchain: Toolchain) -> SimulatedPro
 
 
 def _simulation(start: LaunchSpec, folder: Path) -> tuple[float, float]:
-    """Seconds that it took, and the most memory that a process of it had."""
+    """Return the duration of a simulation and the largest peak memory of its processes."""
     peaks = folder / "peak"
     peaks.mkdir(exist_ok=True)
     begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""`kiviat report` on a hundred thousand records."""
+"""Duration and size of `kiviat report` on a hundred thousand records."""
 
 from __future__ import annotations
 

@@ -13,12 +13,14 @@ from pathlib import Path
 
 from benchmarks.mpi import LaunchError, Mpi
 
-# A program whose memory has not grown for so long is taken to have all of it.
+# A program's memory counts as final if it has not grown for this time.
 _STEADY_S = 10.0
 
 
 def peak_of_cases(mpi: Mpi, cases: Sequence[str], ranks: int) -> float:
-    """Of kiviat-bench with `cases`, lines as in cases.txt. Bytes, of the rank that holds the most."""
+    """Return the peak memory of kiviat-bench with `cases`, lines as in cases.txt: bytes of the rank that uses
+    most.
+    """
     with tempfile.TemporaryDirectory() as folder:
         asked = Path(folder) / "cases.txt"
         asked.write_text("\n".join(cases) + "\n", encoding="utf-8")
@@ -26,7 +28,9 @@ def peak_of_cases(mpi: Mpi, cases: Sequence[str], ranks: int) -> float:
 
 
 def peak_bytes(mpi: Mpi, program: Sequence[str | Path], ranks: int, folder: Path | None = None) -> float:
-    """Bytes, of the rank that holds the most; LaunchError where none was seen. It runs in `folder`."""
+    """Return the peak memory in bytes of the rank that uses most; raise LaunchError if no rank was seen. The
+    program runs in `folder`.
+    """
     executable = Path(program[0]).resolve()
     peak, grown_s = 0.0, 0.0
 
@@ -49,7 +53,7 @@ def _processes(executable: Path) -> list[Path]:
         try:
             if process.name.isdigit() and (process / "exe").readlink() == executable:
                 found.append(process)
-        except OSError:  # another user's, or it has ended
+        except OSError:  # the process has ended, or belongs to another user
             continue
     return found
 

@@ -1,5 +1,5 @@
-// The search of Gears by an R-tree: rtree_gears I J K STEPS prints seconds for each step and the contacts of all of
-// them.
+// Search of Gears by an R-tree: `rtree_gears I J K STEPS` prints the seconds of each step and the total number of
+// contacts.
 #include <boost/geometry.hpp>
 #include <boost/geometry/geometries/box.hpp>
 #include <boost/geometry/geometries/point.hpp>
@@ -17,7 +17,7 @@
 namespace geometry = boost::geometry;
 using Corner = geometry::model::point<float, 3, geometry::cs::cartesian>;
 using TreeBox = geometry::model::box<Corner>;
-using Entry = std::pair<TreeBox, std::uint32_t>;  // with its number
+using Entry = std::pair<TreeBox, std::uint32_t>;  // box and number of a face
 using Tree = geometry::index::rtree<Entry, geometry::index::rstar<16>>;
 
 template <class Use>
@@ -26,13 +26,13 @@ void each_that_overlaps(const Tree& tree, const TreeBox& box, Use use) {
              boost::make_function_output_iterator([&](const Entry& entry) { use(entry); }));
 }
 
-// Each pair once, for gears do not meet themselves: a tree of the faces of each gear, and one of gears, by which those
-// are found that may meet; then of two such gears the faces of the one that reach into the box of the other.
+// Finds each pair once. A tree of gears yields the pairs of gears whose boxes overlap (a gear has no contacts with
+// itself); the tree of one gear's faces yields those that overlap each face of the other.
 void search(const std::vector<std::vector<Entry>>& gears, std::vector<std::pair<std::uint32_t, std::uint32_t>>& found) {
   std::vector<Tree> trees;
   std::vector<Entry> boxes;
   for (const std::vector<Entry>& faces : gears) {
-    trees.emplace_back(faces);  // packed
+    trees.emplace_back(faces);  // packed construction
     boxes.emplace_back(trees.back().bounds(), static_cast<std::uint32_t>(boxes.size()));
   }
   const Tree all(boxes);

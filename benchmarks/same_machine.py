@@ -1,4 +1,4 @@
-"""A/A test: two runs of the same machine should not differ. How often does a verdict say that they do?"""
+"""A/A test: how often does a comparison of two runs of the same machine report a difference?"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def measure(setting: Setting) -> Iterator[Finding]:
             mpi.measure([f"{case} {words}" for case, words in CASES.items()])
             for _ in setting.progress(range(pairs * 2 * LAUNCHES), f"{ROW}: {mpi.name}")
         ]
-        # The same launches, divided in two ways.
+        # The same launches, divided into two runs in two ways.
         yield _finding(mpi, "launches of the two runs interleaved", launches, lambda i: i % 2 == 0, True)
         yield _finding(mpi, "one run after the other", launches, lambda i: i < LAUNCHES, False)
 

@@ -1,4 +1,4 @@
-"""Input of every row: the MPIs, how thorough to be, and progress output."""
+"""Settings of all rows: MPIs, number of repetitions, and progress output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.mpi import Mpi
 
 T = TypeVar("T")
 
-# Where no terminal shows the count as it grows.
+# Interval of progress lines if the output is no terminal.
 _SAID_EVERY_S = 20.0
 
 
@@ -25,11 +25,11 @@ class Setting:
     """What to measure of a row that can do so in parts."""
 
     def times(self, full: int, least: int) -> int:
-        """How often to repeat: as the user says, or `full`, or `least` where only the workings are tried."""
+        """Return the number of repetitions: the user's, or `full`, or `least` with --brief."""
         return self.repetitions or (least if self.brief else full)
 
     def progress(self, items: Sequence[T], title: str) -> Iterator[T]:
-        """The items, with a line on standard error that says how many are done."""
+        """Yield the items, and print on standard error how many are done."""
         begin, live = time.monotonic(), sys.stderr.isatty()
         said = begin
         for index, item in enumerate(items):

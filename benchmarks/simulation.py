@@ -1,4 +1,4 @@
-"""Simulated machines: duration of simulations, and possible numbers of ranks and messages."""
+"""Simulations of modelled machines: their duration, and the possible numbers of ranks and messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROW = "simulation"
 _MACHINE = "ndr-fat-tree"
 _PINGPONG_S, _SWEEP_S, _MOST_BYTES = 2.0, 60.0, 1e9
 _STUDIED, _STUDY_S, _STUDY_BYTES, _KEPT_S = "altix-bx2", 900.0, 4e9, 2.0
-# Until then; what takes longer is told as such.
+# Time limit; longer simulations are reported as such.
 _TIMEOUT_S = 1800.0
 _MESSAGES = 20_000
 _PLAIN = r"""
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
 
 @dataclass(frozen=True)
 class Took:
-    """`processor_s` is that of all processes, `peak_bytes` of the largest of them."""
+    """Cost of a simulation. `processor_s` is the sum over all processes, `peak_bytes` the maximum."""
 
     seconds: float
     processor_s: float
@@ -95,7 +95,9 @@ def _judged(what: str, took: Took, most_s: float) -> Finding:
 
 
 def _study(ranks: int) -> Iterator[Finding]:
-    """All patterns, methods and sizes, as `kiviat run` has them simulated; then once more."""
+    """Simulate all patterns, methods and sizes of b_eff as `kiviat run` does, then read them from the
+    cache.
+    """
     with tempfile.TemporaryDirectory() as folder:
         cache = Path(folder, "cache", "kiviat")
         cache.mkdir(parents=True)
@@ -103,7 +105,7 @@ def _study(ranks: int) -> Iterator[Finding]:
         words = [program(), "run", "--on", f"simulated:{_STUDIED}", "-n", str(ranks), "b_eff"]
         first, again = (_took(words, {"XDG_CACHE_HOME": str(cache.parent)}, folder) for _ in range(2))
     processes = available_cores()
-    held = processes * first.peak_bytes  # at most: they share what the first one held before it was forked
+    held = processes * first.peak_bytes  # an upper bound, because forked processes share memory
     figure = first.failed or f"{first}, in each of {processes} processes"
     met = first.failed is None and first.seconds <= _STUDY_S and held <= _STUDY_BYTES
     limit = f"{_STUDY_S:.0f} s, {_STUDY_BYTES / 1e6:.0f} MB"
@@ -112,7 +114,7 @@ def _study(ranks: int) -> Iterator[Finding]:
 
 
 def _messages(toolchain: Toolchain, machine: Machine, bench: Path) -> Finding:
-    """A chain of 64 ranks: kiviat-bench beside a program that does nothing else."""
+    """Compare the messages simulated per second with those of a minimal program, in a chain of 64 ranks."""
     ranks, calls = 64, _MESSAGES // 64
     with tempfile.TemporaryDirectory() as folder:
         source, plain = Path(folder, "plain.c"), Path(folder, "plain")

@@ -1,5 +1,5 @@
-// The cheapest calls of a rank with itself: a line for each, its name and nanoseconds of one call, the least of many
-// blocks.
+// Cost of the cheapest MPI calls, of a rank with itself: prints one line per call with its name and the nanoseconds of
+// one call, the minimum over many blocks.
 #include <mpi.h>
 
 #include <algorithm>

@@ -14,7 +14,7 @@ ROW = "startup"
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
-    kiviat("--help")  # compiles Python's caches
+    kiviat("--help")  # lets Python compile its caches
     times = []
     for _ in setting.progress(range(setting.times(10, least=3)), ROW):
         begin = time.monotonic()

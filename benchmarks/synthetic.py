@@ -1,4 +1,4 @@
-"""A large synthetic run: latency plus bytes over bandwidth, with noise."""
+"""A large fabricated run: times are latency plus bytes over bandwidth, with noise."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Case:
 
 
 def write_run(path: Path, records: int) -> int:
-    """Writes a complete run of that many records; returns how many cases it has."""
+    """Write a complete run with that many records; return the number of cases."""
     path.mkdir(parents=True)
     count = math.ceil(records / LAUNCHES)
     cases = [case for case, _ in zip(_cases(), range(count), strict=False)]
@@ -62,7 +62,9 @@ def write_run(path: Path, records: int) -> int:
 
 
 def _cases() -> Iterator[_Case]:
-    """Point-to-point over distances and buffers, collectives over ranks, roots, buffers and caches."""
+    """Return point-to-point cases over distances and buffers, and collective cases over ranks, roots, buffers
+    and caches.
+    """
     for variant in range(1000):
         buffers: dict[str, int | str] = {} if variant % 2 == 0 else {"buffer": "alloc_mem"}
         for benchmark in _POINT_TO_POINT:

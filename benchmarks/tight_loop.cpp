@@ -1,10 +1,10 @@
-// The least that a ping-pong can be: what kiviat-bench is held against.
+// Minimal ping-pong, the reference for kiviat-bench.
 //
-//   tight_loop BYTES BLOCKS ROUND_TRIPS
+// tight_loop BYTES BLOCKS ROUND_TRIPS
 //
-// Rank 0 prints half a round trip in seconds, one line a block. The clock is read once a block: with a
-// hundred round trips in each it costs less than a thousandth. Round trips keep the ranks in step, so
-// that nothing stands between two blocks.
+// Rank 0 prints half of the round-trip time in seconds, one line per block. The clock is read once per block, which
+// costs less than a thousandth with a hundred round trips per block. Round trips keep the ranks synchronised, so blocks
+// need no barrier between them.
 #include <mpi.h>
 
 #include <cstdio>
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
 
   MPI_Barrier(MPI_COMM_WORLD);
   double begin = MPI_Wtime();
-  for (int block = -blocks; block < blocks; ++block) {  // the first half warms up
+  for (int block = -blocks; block < blocks; ++block) {  // the first half of the blocks is warm-up
     if (rank == 0) {
       for (int i = 0; i < round_trips; ++i) {
         MPI_Send(out.data(), bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);

@@ -39,7 +39,7 @@ class _Libraries:
         return RECORDER.preloading(LaunchSpec((), {}), self.recorder, folder).environment
 
     def waiting(self, folder: Path) -> Mapping[str, str]:
-        """As `kiviat profile --wait-states` has it."""
+        """Return the recorder's variables, as `kiviat profile --wait-states` sets them."""
         return profiling(
             LaunchSpec((), {}), self.profiler, folder, ProfileOptions(recorder=self.recorder)
         ).environment
@@ -53,7 +53,7 @@ def measure(setting: Setting) -> Iterator[Finding]:
 
 
 def _calls(mpi: Mpi, libraries: _Libraries, setting: Setting) -> Iterator[Finding]:
-    """A rank sends to itself, probes and tests: the cheapest calls there are."""
+    """Measure calls by which a rank sends to itself, probes and tests: the cheapest calls there are."""
     program = mpi.compile(SOURCE)
     ways: Mapping[str, Callable[[Path], Mapping[str, str]]] = {
         "bare": lambda folder: {},
@@ -82,7 +82,7 @@ def _calls(mpi: Mpi, libraries: _Libraries, setting: Setting) -> Iterator[Findin
 
 
 def _program(mpi: Mpi, libraries: _Libraries, setting: Setting) -> Iterator[Finding]:
-    """LU, whose messages are many and small."""
+    """Record and replay LU, which sends many small messages."""
     size = "S" if setting.brief else "W"
     case = [f"lu lu class={size}"]
     of = f"LU class {size} on {_RANKS} ranks, {mpi.name}"
@@ -128,7 +128,7 @@ def _recorded(mpi: Mpi, folder: Path, libraries: _Libraries, case: list[str]) ->
 
 
 def _length(path: Path) -> int:
-    """Of what a rank wrote; its file grows by more at a time."""
+    """Return the length of a rank's stream; its file is longer, because it grows in blocks."""
     content = path.read_bytes()
     layout = layout_of(content[DESCRIPTION_AT:].partition(b"\n")[0], path)
     length: int = header_of(layout, content)["length"]

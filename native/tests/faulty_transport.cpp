@@ -54,7 +54,7 @@ Mode mode() {
   return chosen;
 }
 
-// --- whose communicator -----------------------------------------------------------------------------
+// --- communicators of the benchmarks ---------------------------------------------------------------
 
 int generation_key() {
   static const int key = [] {
@@ -94,7 +94,7 @@ bool on_this_rank() {
 bool of_a_trial(MPI_Comm comm) { return mode() != Mode::none && on_this_rank() && generation(comm) >= 2; }
 bool payload(MPI_Comm comm, MPI_Datatype type) { return of_a_trial(comm) && (type == MPI_BYTE || type == MPI_FLOAT); }
 
-// --- what is received, and how it is damaged -------------------------------------------------------------
+// --- received data, and its damage -----------------------------------------------------------------------
 
 struct Part {
   std::byte* at;
@@ -110,8 +110,8 @@ struct Latest {
 std::map<std::size_t, Latest> latest;  // messages, by their length
 std::mutex latest_lock;                // a rank may have several threads
 
-// Exchanges a message for the one before of the same length that was another, maybe of an earlier case; the first one
-// for zeros.
+// Replaces a message by the previous different one of the same length, possibly of an earlier case; the first message
+// by zeros.
 void repeat(std::byte* at, std::size_t bytes) {
   const std::lock_guard guard(latest_lock);
   Latest& known = latest[bytes];
@@ -274,7 +274,7 @@ int fetching(MPI_Win window, Call call) {
   return code;
 }
 
-// --- the parts of each operation that come from others ----------------------------------------------------
+// --- data that each operation receives from others -------------------------------------------------------
 
 int rank_in(MPI_Comm comm) {
   int rank;
@@ -346,7 +346,7 @@ int part_of(MPI_Comm comm, const MPI_Comm* made, int code) {
 
 }  // namespace
 
-// --- MPI, as programs see it ---------------------------------------------------------------------------
+// --- wrappers of MPI functions ---------------------------------------------------------------------------
 
 extern "C" {
 

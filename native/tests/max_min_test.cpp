@@ -1,4 +1,5 @@
-// Rates of flows that share links: after each change as by the definition, on known cases and random ones.
+// Rates of flows that share links: after each change they equal those of the definition, in known cases and random
+// ones.
 #include "simgrid/max_min.hpp"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ struct Flow {
 using Flows = std::map<MaxMin::Number, Flow>;
 using Rates = std::map<MaxMin::Number, double>;
 
-// Progressive filling, one event after another, each found by looking at everything.
+// Progressive filling by the definition: finds each event by examining all flows and links.
 Rates filled(std::vector<double> remaining, const Flows& flows) {
   Rates rates;
   while (rates.size() < flows.size()) {
@@ -75,7 +76,7 @@ RANKED_TEST(flows_share_a_link_until_one_leaves, 1) {
   shares.remove_flow(one);
   solve();
   EXPECT(relative(rates[two], 3) < 1e-12);
-  EXPECT(relative(rates[three], 4) < 1e-12);  // its bound
+  EXPECT(relative(rates[three], 4) < 1e-12);  // the flow's bound
 }
 
 RANKED_TEST(rates_after_each_change_are_those_of_progressive_filling, 1) {
@@ -107,7 +108,7 @@ RANKED_TEST(rates_after_each_change_are_those_of_progressive_filling, 1) {
         for (const auto link : links) flow.uses.push_back({link, below(4) ? 1.0 : 2.0});
         flows[shares.add_flow(flow.penalty, flow.most, flow.uses)] = flow;
       }
-      if (below(4) == 0) continue;  // several changes at once
+      if (below(4) == 0) continue;  // apply several changes before solving
       shares.solve([&](MaxMin::Number flow) { rates[flow] = shares.rate(flow); });
       for (const auto& [flow, expected] : filled(capacities, flows))
         worst = std::max(worst, relative(rates[flow], expected));

@@ -18,7 +18,7 @@ namespace {
 using Vector5 = std::array<double, 5>;
 using Matrix = std::array<Vector5, 5>;
 
-// --- the method, plainly --------------------------------------------------------------------------------
+// --- straightforward implementation ---------------------------------------------------------------------
 
 template <class T>
 std::array<T, 5> flux(const std::array<T, 5>& u, std::size_t axis) {

@@ -228,7 +228,7 @@ RANKED_TEST(random_phases_pair_all_ranks_anew, 1) {
   }
 }
 
-// --- what leaves ---------------------------------------------------------------------------------
+// --- messages actually sent ----------------------------------------------------------------------
 
 RANKED_TEST(exchanges_send_what_their_patterns_say, 2, 4) {
   Session session(world.comm);

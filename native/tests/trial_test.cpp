@@ -73,7 +73,7 @@ struct Ring {
 
 }  // namespace
 
-// --- who takes part, and who cannot ----------------------------------------------------------------
+// --- participating ranks, and reasons to skip --------------------------------------------------------
 
 RANKED_TEST(too_few_ranks_skip_on_all_ranks_alike, 1, 2) {
   Session session(world.comm);
@@ -204,7 +204,7 @@ RANKED_TEST(the_slowest_group_counts, 4) {
   }
 }
 
-// --- the check ---------------------------------------------------------------------------------------
+// --- payload checks ----------------------------------------------------------------------------------
 
 RANKED_TEST(what_arrives_passes, 1, 2, 4) {
   Session session(world.comm);
@@ -302,7 +302,7 @@ RANKED_TEST(a_barrier_that_does_not_wait_is_found, 2, 4) {
   EXPECT(check(false) == "failed");
 }
 
-// --- how often, how long --------------------------------------------------------------------------
+// --- number and duration of samples ---------------------------------------------------------------
 
 RANKED_TEST(batches_outlast_the_clock, 1, 2) {
   Session session(world.comm);
@@ -445,7 +445,7 @@ RANKED_TEST(rates_derive_from_time, 1) {
   EXPECT(std::abs(*of(result, "message_rate").p50 * time / 3 - 1) < 1e-9);
 }
 
-// --- starting together ------------------------------------------------------------------------------
+// --- common starts ----------------------------------------------------------------------------------
 
 RANKED_TEST(calls_start_in_windows_where_ranks_have_processors, 2) {
   Session session(world.comm);
@@ -518,7 +518,7 @@ RANKED_TEST(windows_that_are_too_short_are_widened, 2) {
   if (world.rank == 0) EXPECT(*of(hopeless, "time").p50 >= 3e-3);
 }
 
-// --- overlap ------------------------------------------------------------------------------------------
+// --- overlap with computation -----------------------------------------------------------------------
 
 RANKED_TEST(communication_in_the_caller_hides_nothing, 1, 2) {
   Session session(world.comm);

@@ -1,5 +1,5 @@
-// Parts of Kiviat that other programs get for comparison, so that both measure the same: a barrier that takes no time
-// (native/platform/simgrid/rank_group.cpp), and random orders for b_eff.
+// Ideal functions linked into original programs for comparison with Kiviat: a barrier that takes no time (as in
+// native/platform/simgrid/rank_group.cpp), and random orders for b_eff.
 #include <mpi.h>
 
 #include <map>

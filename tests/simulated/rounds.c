@@ -1,11 +1,11 @@
-/* Collectives on communicators in other orders than the world: prints what came out, and on rank 0 of the last one how long
-   the second round of them took. The first one may set up what the second one uses. */
+/* Collectives on communicators in other orders than the world: prints the results, and on rank 0 of the last one the time
+   of the second round; the first round may contain one-time setup. */
 #include <mpi.h>
 #include <stdio.h>
 
 enum { COUNT = 600 };
 
-/* Does not commute: what the lower rank has. */
+/* A non-commutative operator: returns the lower rank's value. */
 static void lower(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
   for (int i = 0; i < *count; ++i) ((int*)inout)[i] = ((int*)in)[i];

@@ -1,6 +1,6 @@
-/* Every call that is wrapped, once at least, by two ranks, one of whom is late by 30 ms where the other waits for it.
+/* Every wrapped call, at least once, by two ranks. Where one rank waits for the other, the other is late by 30 ms.
  *
- *     every messages, every others: the profiler has no room for as many calls in one run */
+ *     every messages, every others: two runs, because the profiler has no room for that many calls in one */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,17 +9,17 @@
 enum { N = 4 };
 
 static int rank, other;
-static MPI_Comm ring; /* both ranks are both neighbours of each other */
+static MPI_Comm ring; /* periodic: the other rank is both neighbours */
 static int out[N * N], in[N * N];
 static const MPI_Datatype type = MPI_INT;
 static const MPI_Comm comm = MPI_COMM_WORLD;
-/* Of collectives: both ranks' parts, one after the other. */
+/* Arguments of collectives: both ranks' parts are contiguous. */
 static int counts[2] = {1, 1}, places[2] = {0, 1}, bytes[2] = {0, sizeof(int)};
 static MPI_Datatype types[2];
-/* Likewise of neighbours, of whom there are two, the same one twice. */
+/* The same for neighbourhood collectives; both neighbours are the same rank. */
 static MPI_Aint addresses[2] = {0, sizeof(int)};
 
-/* Before it both are together. */
+/* Synchronises both ranks, then delays one of them. */
 static void late(int who) {
   MPI_Barrier(comm);
   if (rank == who) {
@@ -28,9 +28,9 @@ static void late(int who) {
   }
 }
 
-/* One is late, both make the call. */
+/* A call by both ranks, one of which is late. */
 #define LATE(who, ...) late(who), __VA_ARGS__
-/* Likewise, by a request that is the last argument. */
+/* The same for a non-blocking call, whose request is the last argument. */
 #define LATER(who, ...)                   \
   do {                                    \
     MPI_Request request;                  \
@@ -38,7 +38,7 @@ static void late(int who) {
     __VA_ARGS__;                          \
     MPI_Wait(&request, MPI_STATUS_IGNORE); \
   } while (0)
-/* A late message from rank 1, and what rank 0 does meanwhile. */
+/* A late message from rank 1, and the call by which rank 0 waits for it. */
 #define RECEIVED(...)                                    \
   do {                                                   \
     late(1);                                             \
@@ -57,7 +57,7 @@ static void blocking(void) {
   late(1);
   if (rank == 0) MPI_Ssend(out, N, type, 1, 0, comm);
   else MPI_Recv(in, N, type, 0, 0, comm, &status);
-  /* Nobody is late for these. */
+  /* No rank is late for these calls. */
   MPI_Request receipt;
   MPI_Irecv(in, N, type, other, 0, comm, &receipt);
   MPI_Barrier(comm);
@@ -67,7 +67,7 @@ static void blocking(void) {
   MPI_Recv(in, N, type, other, 0, comm, &status);
 }
 
-/* Waits for one request each. */
+/* Each completion call waits for one request. */
 static void requests(void) {
   MPI_Request request, both[2];
   MPI_Status status, statuses[2];
@@ -77,7 +77,7 @@ static void requests(void) {
   RECEIVED(MPI_Irecv(in, N, type, 1, 0, comm, &request), MPI_Waitall(1, &request, &status));
   RECEIVED(MPI_Irecv(in, N, type, 1, 0, comm, &request), MPI_Waitany(1, &request, &index, &status));
   RECEIVED(MPI_Irecv(in, N, type, 1, 0, comm, &request), MPI_Waitsome(1, &request, &many, indices, &status));
-  /* What is probed for is there. */
+  /* The probed message has arrived. */
   RECEIVED(do MPI_Improbe(1, 0, comm, &done, &message, &status); while (!done);
            MPI_Imrecv(in, N, type, &message, &request); MPI_Wait(&request, &status));
   RECEIVED(do MPI_Iprobe(1, 0, comm, &done, &status); while (!done); MPI_Recv(in, N, type, 1, 0, comm, &status));
@@ -88,7 +88,7 @@ static void requests(void) {
   RECEIVED(MPI_Irecv(in, N, type, 1, 0, comm, &request);
            do MPI_Testsome(1, &request, &many, indices, &status); while (many == 0));
 
-  /* Sends of each kind, whose receiver is late. */
+  /* Each kind of send, with a late receiver. */
   late(1);
   if (rank == 0) MPI_Issend(out, N, type, 1, 0, comm, &request), MPI_Wait(&request, &status);
   else MPI_Recv(in, N, type, 0, 0, comm, &status);
@@ -99,7 +99,7 @@ static void requests(void) {
   } else {
     MPI_Recv(in, N, type, 0, 0, comm, &status);
   }
-  /* Nobody waits for those that are buffered, or whose receipt is there. */
+  /* Buffered sends, and sends whose receive is posted, do not wait. */
   int (*const sends[])(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*) = {MPI_Isend, MPI_Ibsend, MPI_Irsend};
   int (*const prepares[])(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*) = {MPI_Send_init, MPI_Bsend_init,
                                                                                                 MPI_Rsend_init};
@@ -169,17 +169,17 @@ static void collectives(void) {
 static void cancelled(void) {
   MPI_Request request;
   MPI_Status status;
-  /* A receipt that can be cancelled, and one that comes too late for that. */
+  /* A receive that can be cancelled, and one whose message has already arrived. */
   MPI_Irecv(in, N, type, other, 9, comm, &request);
   MPI_Cancel(&request), MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Irecv(in, N, type, other, 0, comm, &request);
   MPI_Send(out, N, type, other, 0, comm), MPI_Send(out, N, type, other, 8, comm);
-  MPI_Recv(in + N, N, type, other, 8, comm, &status); /* before which the other one has come */
+  MPI_Recv(in + N, N, type, other, 8, comm, &status); /* the message before it has arrived by then */
   MPI_Cancel(&request), MPI_Wait(&request, MPI_STATUS_IGNORE);
-  RECEIVED(MPI_Recv(in, N, type, 1, 0, comm, &status)); /* the next one, not that one */
+  RECEIVED(MPI_Recv(in, N, type, 1, 0, comm, &status)); /* matches the next message */
 }
 
-/* Nobody waits while nothing is counted. */
+/* No wait states are recorded while profiling is off. */
 static void controlled(void) {
   MPI_Status status;
   MPI_Barrier(comm);
@@ -196,7 +196,7 @@ static void communicators(void) {
   const int two = 2, periodic = 1, all = 1, degree = 1, index[2] = {1, 2}, edges[2] = {1, 0};
   MPI_Comm_group(comm, &group);
   LATE(1, MPI_Comm_dup(comm, &made));
-  LATE(1, MPI_Comm_free(&made)); /* nobody waits for that */
+  LATE(1, MPI_Comm_free(&made)); /* does not wait */
   LATE(1, MPI_Comm_dup_with_info(comm, MPI_INFO_NULL, &made));
   MPI_Comm_disconnect(&made);
   LATER(1, MPI_Comm_idup(comm, &made, &request));
@@ -221,7 +221,7 @@ static void communicators(void) {
   MPI_Comm_split(comm, rank, 0, &made);
   MPI_Intercomm_create(made, 0, comm, other, 5, &between);
   MPI_Intercomm_merge(between, rank, &again);
-  MPI_Barrier(again); /* of a communicator that nobody can tell */
+  MPI_Barrier(again); /* on a communicator of unknown origin */
   MPI_Comm_free(&again), MPI_Comm_free(&between), MPI_Comm_free(&made);
   MPI_Group_free(&group);
 }

@@ -1,4 +1,4 @@
-/* Patterns whose counts are known: halo on a periodic grid, ring, alltoall, and what else the first argument says. */
+/* Patterns with known counts: halo on a periodic grid, ring, alltoall and others; the first argument selects one. */
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 static int rank, ranks;
 static char out[1 << 16], in[1 << 16];
 
-/* Four neighbours on a grid of two columns, ten steps of 1000 B, by persistent requests and by others in turn. */
+/* Four neighbours on a grid of two columns, ten steps of 1000 B; persistent and other requests alternate. */
 static void halo(void) {
   int sizes[2] = {0, 2}, periods[2] = {1, 1}, to[4];
   MPI_Comm grid;
@@ -54,26 +54,26 @@ static void bulk(void) {
 static void collectives(void) {
   int counts[64], places[64];
   for (int other = 0; other < ranks; ++other) counts[other] = other + 1, places[other] = 64 * other;
-  MPI_Alltoall(out, 8, MPI_CHAR, in, 8, MPI_CHAR, MPI_COMM_WORLD);                           /* 8 to each */
-  MPI_Alltoallv(out, counts, places, MPI_CHAR, in, counts, places, MPI_CHAR, MPI_COMM_SELF); /* to nobody */
-  MPI_Bcast(out, 5, MPI_INT, 1, MPI_COMM_WORLD);                                            /* 20 from rank 1 */
-  MPI_Gather(out, 3, MPI_CHAR, in, 3, MPI_CHAR, 0, MPI_COMM_WORLD);                         /* 3 to rank 0 */
-  MPI_Allreduce(MPI_IN_PLACE, out, 4, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);                 /* 2/n of 32 to each */
-  MPI_Scan(out, in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);                                   /* 4 to the next */
-  MPI_Reduce_scatter(out, in, counts, MPI_CHAR, MPI_BOR, MPI_COMM_WORLD);                   /* r + 1 to rank r */
+  MPI_Alltoall(out, 8, MPI_CHAR, in, 8, MPI_CHAR, MPI_COMM_WORLD);                           /* 8 B to each rank */
+  MPI_Alltoallv(out, counts, places, MPI_CHAR, in, counts, places, MPI_CHAR, MPI_COMM_SELF); /* to itself only */
+  MPI_Bcast(out, 5, MPI_INT, 1, MPI_COMM_WORLD);                                            /* 20 B from rank 1 */
+  MPI_Gather(out, 3, MPI_CHAR, in, 3, MPI_CHAR, 0, MPI_COMM_WORLD);                         /* 3 B to rank 0 */
+  MPI_Allreduce(MPI_IN_PLACE, out, 4, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);                 /* 2/n of 32 B to each */
+  MPI_Scan(out, in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);                                   /* 4 B to the next rank */
+  MPI_Reduce_scatter(out, in, counts, MPI_CHAR, MPI_BOR, MPI_COMM_WORLD);                   /* r + 1 B to rank r */
   MPI_Request request;
   MPI_Ibarrier(MPI_COMM_WORLD, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* Halves of the world in reverse order: ranks of a communicator are not those of the world. */
+/* Two halves of the world in reverse order, so that ranks of the communicator differ from world ranks. */
 static void split(void) {
   MPI_Comm half;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
   int mine, all;
   MPI_Comm_rank(half, &mine);
   MPI_Comm_size(half, &all);
-  if (mine == 0 && all > 1) MPI_Send(out, 11, MPI_CHAR, all - 1, 0, half); /* the last of its kind to the first */
+  if (mine == 0 && all > 1) MPI_Send(out, 11, MPI_CHAR, all - 1, 0, half); /* the last world rank of the half to the first */
   if (mine == all - 1 && all > 1) MPI_Recv(in, 11, MPI_CHAR, MPI_ANY_SOURCE, 0, half, MPI_STATUS_IGNORE);
   MPI_Comm_free(&half);
 }

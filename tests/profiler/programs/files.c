@@ -1,4 +1,4 @@
-/* Every rank writes 10 parts of 1000 ints to a file, all at once, and reads 4 of them back; the file is the first argument. */
+/* Every rank collectively writes 10 parts of 1000 ints to the file in the first argument, and reads 4 of them back. */
 #include <mpi.h>
 
 int main(int argc, char** argv) {

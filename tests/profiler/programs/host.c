@@ -1,4 +1,4 @@
-/* As an interpreter does it: links no MPI, and loads a module that does, for nobody else to see. */
+/* Like an interpreter, links no MPI, and loads a module that does, with symbols that only the module sees. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Ranks that are late by 50 ms, in the way that is named; the world's other ranks are there at once. */
+/* One rank is late by 50 ms in the selected function; all others are on time. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 static int rank, ranks;
 static char large[4 << 20], other[4 << 20];
 
-/* Before it all ranks are together. */
+/* Synchronises all ranks, then delays one of them. */
 static void late(int who) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == who) {
@@ -16,7 +16,7 @@ static void late(int who) {
   }
 }
 
-/* Blocking, in a communicator whose ranks are reversed, and by a request; each after the other's 50 ms. */
+/* Late senders: of a blocking message, on a communicator with reversed ranks, and by a request. */
 static void sender(void) {
   MPI_Comm turned, halves;
   MPI_Request request[2];
@@ -26,11 +26,11 @@ static void sender(void) {
   if (rank == 0) MPI_Send(large, 8, MPI_CHAR, 1, 5, MPI_COMM_WORLD);
   if (rank == 1) MPI_Recv(large, 8, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   late(0);
-  if (rank == 0) MPI_Send(large, 8, MPI_CHAR, ranks - 3, 6, turned); /* rank 2 of the world */
+  if (rank == 0) MPI_Send(large, 8, MPI_CHAR, ranks - 3, 6, turned); /* world rank 2 */
   if (rank == 2) MPI_Recv(large, 8, MPI_CHAR, ranks - 1, 6, turned, MPI_STATUS_IGNORE);
   late(0);
   if (rank == 0) {
-    MPI_Isend(large, 8, MPI_CHAR, 1, 7, halves, &request[0]); /* likewise */
+    MPI_Isend(large, 8, MPI_CHAR, 1, 7, halves, &request[0]); /* world rank 2 */
     MPI_Wait(request, MPI_STATUS_IGNORE);
   }
   if (rank == 2) {
@@ -41,7 +41,7 @@ static void sender(void) {
   MPI_Comm_free(&halves);
 }
 
-/* What is large waits for its receipt, what is small does not. */
+/* Late receivers: long messages wait for the receive, short ones do not. */
 static void receiver(void) {
   MPI_Request request;
   late(1);
@@ -73,7 +73,7 @@ static void collectives(void) {
   MPI_Ibarrier(MPI_COMM_WORLD, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   late(1);
-  MPI_Scan(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* rank 0 waits for nobody */
+  MPI_Scan(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* rank 0 does not wait */
 }
 
 int main(int count, char** words) {

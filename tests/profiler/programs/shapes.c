@@ -1,12 +1,12 @@
-/* Who sends what to whom is known beforehand: a ring, a halo in a grid with four columns, an all-to-all. Built for simulation.
-   Its last line is the time that passed, to all digits. */
+/* Patterns with known messages: a ring, a halo in a grid with four columns, an all-to-all. Built for simulation.
+   Its last line of output is the elapsed time with all digits. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static char out[1 << 16], in[1 << 22];
-int rank, ranks; /* of each rank its own */
+int rank, ranks; /* each simulated rank has its own copy */
 
 static void exchange(int to, int from, int bytes) {
   MPI_Sendrecv(out, bytes, MPI_BYTE, to, 1, in, bytes, MPI_BYTE, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     if (!strcmp(argv[1], "ring")) exchange((rank + 1) % ranks, (rank + ranks - 1) % ranks, bytes);
     if (!strcmp(argv[1], "halo")) halo(bytes);
     if (!strcmp(argv[1], "alltoall")) MPI_Alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD);
-    if (!strcmp(argv[1], "rows")) { /* the same numbers of bytes on communicators whose handles ranks may share */
+    if (!strcmp(argv[1], "rows")) { /* equal numbers of bytes on communicators whose handles ranks may share */
       MPI_Comm row;
       MPI_Comm_split(MPI_COMM_WORLD, rank / 4, rank, &row);
       MPI_Pcontrol(2);

@@ -1,4 +1,4 @@
-/* What programs ask of MPI, by name: each function uses one part of it. All but `others` also run simulated. */
+/* Parts of MPI, each used by one function, which an argument selects. All except `others` also run in simulations. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ static void communicators(void) {
   MPI_Group_free(&some);
 }
 
-/* Rank 0 hears of all others in some order; sizes tell who it is. */
+/* Rank 0 receives from all others in any order; sizes identify the sender. */
 static void anybody(void) {
   MPI_Status status;
   MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
@@ -126,7 +126,7 @@ static void anybody(void) {
 }
 
 #ifndef SIMULATED
-/* What SimGrid has not, and the replayer makes of something else. */
+/* Calls that SimGrid lacks and the replayer replaces by others. */
 static void others(void) {
   MPI_Comm grid, copy, line;
   MPI_Message message;

@@ -141,7 +141,7 @@ def _b_eff(summaries: Sequence[Summary], nodes_of: NodesOf, sharing: Sequence[Sh
         f"b_eff is {_rate(whole)} per process. {_why(factor, loaded, nodes_of(loaded.ranks), sharing)}"
     )
     importance = 0.45 + 0.25 * min(1.0, max(0.0, factor - 1) / 4)
-    found = max(factor, 1 / ENOUGH)  # a smaller factor says that nothing is short
+    found = max(factor, 1 / ENOUGH)  # smaller factors count as no contention
     yield Finding("contention", importance, headline, detail, evidence(loaded, alone, whole), factor=found)
 
 
