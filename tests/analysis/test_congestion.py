@@ -58,7 +58,7 @@ def test_impacts_are_read_off_the_table() -> None:
             BLOCKED,
             "They share no node with the congesting ranks, only links and switches",
         ),
-        ([2, 4], BLOCKED, "cannot be told"),
+        ([2, 4], BLOCKED, "cannot be determined"),
         ([2, 6], CYCLIC, "They share no node"),
         ([2, 3], ONE_NODE, "All ranks are on one node"),
         ([2, 3], None, "Which ranks share a node is unknown"),

@@ -143,7 +143,7 @@ def test_contention_between_nodes_is_traced_to_what_pairs_show() -> None:
         study("b_eff", "pingpong_bandwidth", 8e9),
     ]
     (alone,) = told(loaded, OWN_NODES, "contention")
-    assert "cannot be told whether NIC, links or switches" in alone.detail
+    assert "cannot be determined whether NIC, links or switches" in alone.detail
     pairs = study("dense_cumulative", "last_to_first", 0.5, "1", bytes=1 << 20)
     (finding,) = told([*loaded, pairs], BLOCKED, "contention")
     assert "contention factor 32.0" in finding.headline
@@ -204,7 +204,7 @@ def test_an_interval_that_reaches_enough_is_no_contention() -> None:
         (CYCLIC, 0.4, "crossing nodes does not explain"),
         (CYCLIC, 1.6, "100 % of the messages leave their node in rank order"),
         (ONE_NODE, 0.4, "no network is involved"),
-        (None, 0.4, "cannot be told"),
+        (None, 0.4, "cannot be determined"),
     ],
 )
 def test_rings_and_the_nodes_that_they_cross(of: Sequence[int] | None, ratio: float, says: str) -> None:

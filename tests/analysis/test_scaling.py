@@ -171,10 +171,10 @@ def test_rates_of_a_rank_count_for_all() -> None:
         (
             scaling_rows("run-a", amdahl(0.1), benchmark="x", axes={"memory": 4096}),
             "weak",
-            "as much on each rank",
+            "equal size on each rank",
         ),
-        (hpl_rows(lambda p: 4096, {"n": 4096}), "strong", "as much in all (order 4100)"),
-        (hpl_rows(lambda p: 1000 * p**0.5, {"memory": "auto:8000000"}), "weak", "as much on each rank"),
+        (hpl_rows(lambda p: 4096, {"n": 4096}), "strong", "equal total size (order 4100)"),
+        (hpl_rows(lambda p: 1000 * p**0.5, {"memory": "auto:8000000"}), "weak", "equal size on each rank"),
         (
             [
                 row
@@ -182,12 +182,12 @@ def test_rates_of_a_rank_count_for_all() -> None:
                 for row in hpl_rows(lambda p: 512 * p**0.5, {"n": round(512 * p**0.5)}, ranks=(p,))
             ],
             "weak",
-            "as much on each rank",
+            "equal size on each rank",
         ),
         (
             scaling_rows("run-a", amdahl(0.1), benchmark="hpccg", axes={"scaling": "strong", "nz": 64}),
             "strong",
-            "the benchmark says so",
+            "declared by the benchmark",
         ),
         (
             [
@@ -196,7 +196,7 @@ def test_rates_of_a_rank_count_for_all() -> None:
                 if row.metric == "time"
             ],
             "weak",
-            "as large a message of each rank",
+            "equal message size per rank",
         ),
         (
             [
@@ -205,7 +205,7 @@ def test_rates_of_a_rank_count_for_all() -> None:
                 if row.metric == "time"
             ],
             "weak",
-            "nothing in it but the ranks",
+            "determined by the number of ranks alone",
         ),
     ],
     ids=[
@@ -258,11 +258,11 @@ def test_what_cannot_be_told_is_refused_unless_somebody_says_it() -> None:
         only([source(scaling_run(), rows)])
     assert str(refused.value) == (
         "cannot tell whether mystery scales strongly or weakly: the records do not say how large the problem "
-        "was; --strong or --weak says it"
+        "was; give --strong or --weak"
     )
     assert only([source(scaling_run(), rows)], Selection(kind="strong")).kind == "strong"
     grows = hpl_rows(lambda p: 1000 * p, {"n": 1})
-    with pytest.raises(InputError, match=r"neither the whole problem .* nor a rank's part .* stays the same"):
+    with pytest.raises(InputError, match=r"neither the total size .* nor the size per rank .* is constant"):
         only([source(scaling_run(), grows)])
     # If another benchmark is selected too, the unusable one is left out with a note.
     both = [*rows, *scaling_rows("run-a", amdahl(0.1))]
@@ -597,7 +597,7 @@ def test_ranks_that_share_cores_are_told() -> None:
     (first, *_) = doubted(Run.from_json(run))
     assert first.startswith("2, 4, 8") and "bound to the same processors" in first
     threads = scaling_run(machine={**scaling_run_json()["machine"], "cores": 2, "threads": 4})
-    assert "two threads of a core are no two cores" in doubted(threads)[0]
+    assert "two hardware threads of a core are not two cores" in doubted(threads)[0]
     limited = scaling_run(machine={**scaling_run_json()["machine"], "cpu_limit": 1.5})
     assert "grants the time of 1.50 processors only" in doubted(limited)[0]
     assert "emulated nodes share" in doubted(scaling_run(substrate="emulated"))[0]

@@ -82,7 +82,7 @@ def test_a_run_with_several_numbers_of_ranks(kiviat: Kiviat, make: Make, tmp_pat
     heads = "ranks nodes sockets rate low – high speedup efficiency serial fraction"
     assert " ".join(lines[3].split()) == heads
     assert [line.split()[0] for line in lines[4:10]] == ["1", "2", "4", "8", "16", "32"]
-    assert lines[10] == "law: Amdahl; what USL and divided add to it is not seen"
+    assert lines[10] == "law: Amdahl; what USL and divided add to it is not significant"
     (law,) = [line for line in lines if line.startswith("  Amdahl: σ = 0.0")]
     assert "measured to 32 ranks" in law
     (prediction,) = [line for line in lines if line.startswith("  at 128 ranks")]
@@ -128,7 +128,7 @@ def test_the_user_says_what_records_do_not(kiviat: Kiviat, make: Make) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "kiviat: cannot tell whether mystery scales strongly or weakly: the records do not say how large the "
-        "problem was; --strong or --weak says it\n"
+        "problem was; give --strong or --weak\n"
     )
     done = kiviat("scaling", "--weak", "--metric", "time")
     assert done.returncode == 0

@@ -155,7 +155,7 @@ def test_a_kept_cluster_outlives_its_maker(state: Path, monkeypatch: pytest.Monk
 def test_a_restart_ends_kept_clusters(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Cluster.up(Spec(1, 1), "lab", kept=True)
     monkeypatch.setattr(journal, "boot", lambda: "another")
-    assert clean_dead() == ["removed emulated cluster lab (1x1) of a kiviat that is dead"]
+    assert clean_dead() == ["removed emulated cluster lab (1x1), whose kiviat process has ended"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -106,7 +106,7 @@ def test_what_a_killed_kiviat_has_started_is_ended(state: Path) -> None:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     assert Path(f"/proc/{sleeper}/comm").read_text() == "sleep\n"
-    assert "removed emulated cluster half (1x1) of a kiviat that is dead" in clean_dead()
+    assert "removed emulated cluster half (1x1), whose kiviat process has ended" in clean_dead()
     assert sleeper not in processes.our_processes()
     assert list(state.iterdir()) == []
 
@@ -144,7 +144,7 @@ def test_killed_while_ranks_run(
         with suppress(ProcessLookupError):  # the death of the first may already have ended it
             os.kill(pid, signal.SIGKILL)
     os.waitpid(child, 0)
-    assert "removed emulated cluster run (2x2) of a kiviat that is dead" in clean_dead()
+    assert "removed emulated cluster run (2x2), whose kiviat process has ended" in clean_dead()
     assert not any(program in processes.mapped(pid) for pid in ranks)
     assert list(state.iterdir()) == []
 

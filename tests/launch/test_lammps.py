@@ -266,7 +266,7 @@ ONE_RANK = LJ_LOGS["2025"].replace("on 2 procs", "on 1 procs").replace("2 MPI ta
         ),
         (
             ONE_RANK.replace("32000 atoms", "31999 atoms"),
-            "LAMMPS had 31999 atoms in the end instead of 32000",
+            "LAMMPS had 31999 atoms at the end instead of 32000",
         ),
         (ONE_RANK.replace("100 steps", "99 steps"), "LAMMPS made 99 steps instead of 100"),
         ("ERROR: Unknown pair style (src/force.cpp:279)\n", "exit code 1; ERROR: Unknown pair style"),
@@ -311,4 +311,4 @@ def test_what_is_missing_is_skipped_without_a_launch(tmp_path: Path) -> None:
     (record,), reasons = outcome(tmp_path, "", cases(RHODO, ranks=1)[:1])
     assert (record.outcome, record.phase) == ("skipped", "setup")
     assert "was built without KSPACE; " in str(record.reason)
-    assert reasons == ["nothing was started: all its cases are skipped"]
+    assert reasons == ["no program was started: all cases of the launch are skipped"]

@@ -89,7 +89,7 @@ def test_a_launch_is_published_before_its_first_record(
         ("kill", r"\(signal 9, Killed\)", r"Killed \(signal 9\)|Terminated \(signal 15\)"),
         ("abort", r"\(signal 6, Aborted\)", r"Aborted \(signal 6\)|Terminated \(signal 15\)"),
         ("mpi_abort", "exit code 3", "exit code 3"),
-        ("exit", "exit code 1", "stopped without saying so"),
+        ("exit", "exit code 1", "ended without its final event"),
     ],
 )
 def test_a_rank_that_dies_costs_its_case_only(run: Run, act: str, openmpi_says: str, mpich_says: str) -> None:
@@ -203,7 +203,7 @@ def test_a_bad_exit_after_the_last_result_costs_no_record(run: Run, monkeypatch:
     monkeypatch.setenv("STUB_FAILS_AT_THE_END", "1")
     outcome = run(plan(case("a/1")))
     assert run.outcomes() == [("a/1", "ok")] and outcome.launches == 1
-    assert run.launches[0]["outcome"] == "failed" and "all results are there" in run.launches[0]["reason"]
+    assert run.launches[0]["outcome"] == "failed" and "all results are complete" in run.launches[0]["reason"]
 
 
 def test_a_run_goes_on_where_it_was(run: Run) -> None:

@@ -56,8 +56,10 @@ def test_blocked_is_not_cyclic() -> None:
         without(as_asked(place(NODES, 16, "blocked")), "node"),
     ):
         assert differences(cyclic, said) == [
-            "ranks share a node but were to be apart (16 of 16): 0 with 1, 1 with 0, 2 with 0, …",
-            "ranks are apart but were to share a node (16 of 16): 0 without 4, 1 without 5, 2 without 6, …",
+            "ranks share a node, although they were requested apart (16 of 16): 0 with 1, "
+            "1 with 0, 2 with 0, …",
+            "ranks are apart, although they were requested to share a node (16 of 16): "
+            "0 without 4, 1 without 5, 2 without 6, …",
         ]
 
 
@@ -66,12 +68,12 @@ def test_one_rank_astray() -> None:
     said = as_asked(layout)
     said[3] |= {"host": "n3", "node": 2}
     assert differences(layout, said) == [
-        "ranks are apart but were to share a node (2 of 4): 2 without 3, 3 without 2"
+        "ranks are apart, although they were requested to share a node (2 of 4): 2 without 3, 3 without 2"
     ]
     said[3] |= {"host": "n1", "node": 0}
     assert differences(layout, said) == [
-        "ranks share a node but were to be apart (3 of 4): 0 with 3, 1 with 3, 3 with 0",
-        "ranks are apart but were to share a node (2 of 4): 2 without 3, 3 without 2",
+        "ranks share a node, although they were requested apart (3 of 4): 0 with 3, 1 with 3, 3 with 0",
+        "ranks are apart, although they were requested to share a node (2 of 4): 2 without 3, 3 without 2",
     ]
 
 
@@ -126,7 +128,7 @@ def test_sockets_that_are_not_as_assumed() -> None:
     said = as_asked(layout)
     said[1]["socket"] = [0]
     assert differences(layout, said) == [
-        "ranks share a socket but were to be apart (2 of 2): 0 with 1, 1 with 0"
+        "ranks share a socket, although they were requested apart (2 of 2): 0 with 1, 1 with 0"
     ]
     # Sockets may have arbitrary numbers.
     said[1]["socket"] = [7]

@@ -114,7 +114,7 @@ def test_over_ranks_and_machines() -> None:
     assert one.instructions_per_cycle == 1.0 and two.instructions_per_cycle is None
     assert (one.joules, one.watts, one.memory_bytes) == (200.0, 100.0, 18e9)
     assert (two.joules, two.memory_bytes) == (None, None)
-    assert use.counters == ("perf: made up; counters took turns and are scaled", "unavailable: no PMU")
+    assert use.counters == ("perf: made up; counters were multiplexed and are scaled", "unavailable: no PMU")
     assert use.energy == ("measured: RAPL package-0",)
     assert phases_use_of(halo_profile()) is None
 

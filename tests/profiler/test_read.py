@@ -85,7 +85,7 @@ def test_the_first_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     [
         ({"slots_at": 1 << 40}, "slots_at is 1099511627776"),
         ({"slots": 2}, "its first line does not describe a profile"),
-        ({"calls": [[]]}, "calls is a list of 0, no text"),
+        ({"calls": [[]]}, "calls is a list of 0, not a text"),
         ({"fields": ["rank"]}, "fields lacks magic"),
     ],
 )

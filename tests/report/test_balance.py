@@ -211,7 +211,7 @@ def test_figures_against_hpl_and_the_roofline(open_page: Open) -> None:
 
 
 def test_what_limits_and_the_evidence(open_page: Open) -> None:
-    """HPL of 40 of 50 Gflop/s; PTRANS of run-b is missing and cannot be told."""
+    """HPL of 40 of 50 Gflop/s; PTRANS of run-b is missing and cannot be determined."""
     page = open_page(everything()[1])
     told = page.locator("#limits .limit")
     assert "The processor limits this machine most" in told.nth(0).locator("h3").inner_text()

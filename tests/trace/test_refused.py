@@ -132,7 +132,7 @@ def test_preloaded_where_there_is_no_mpi(openmpi: Toolchain, tmp_path: Path) -> 
 def test_a_recording_that_cannot_be_packed_is_left_where_it_is(tmp_path: Path) -> None:
     """If a recording cannot be packed, as on a full disk, the ranks' files are kept."""
     ranks = 'echo recorded > "$KIVIAT_TRACE/rank-0.stream"; mkdir "$KIVIAT_TRACE/packed"'
-    with pytest.raises(InputError, match="what ranks recorded is left in ") as refusal:
+    with pytest.raises(InputError, match="the ranks' recordings are in ") as refusal:
         traced(as_it_is(["sh", "-c", ranks]), tmp_path / "recorder.so", tmp_path / "a.trace")
     folder = Path(str(refusal.value).rpartition(" ")[2])
     assert (folder / "rank-0.stream").read_text() == "recorded\n"

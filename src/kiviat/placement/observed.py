@@ -38,8 +38,8 @@ def _regrouped(unit: str, requested: Mapping[int, Hashable], observed: Mapping[i
     together = [f"{rank} with {other}" for rank, other in _pairs(observed, requested)]
     apart = [f"{rank} without {other}" for rank, other in _pairs(requested, observed)]
     return [
-        *_line(f"ranks share a {unit} but were to be apart", together, len(observed)),
-        *_line(f"ranks are apart but were to share a {unit}", apart, len(observed)),
+        *_line(f"ranks share a {unit}, although they were requested apart", together, len(observed)),
+        *_line(f"ranks are apart, although they were requested to share a {unit}", apart, len(observed)),
     ]
 
 

@@ -235,7 +235,7 @@ def read_paper(path: Path) -> Paper:
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     if wrong := first_wrong(data, "published"):
-        raise InputError(f"{path}: {wrong}; schema/published.schema.json says what belongs into such a file")
+        raise InputError(f"{path}: {wrong}; schema/published.schema.json defines the format")
     for system in data["systems"]:
         for series in system.get("series", ()):
             if len(series["bytes"]) != len(series["values"]):

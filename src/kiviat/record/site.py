@@ -96,7 +96,7 @@ def _folders(site: str, config: str) -> tuple[Path, ...]:
     named = [Path(word) for word in site.split(os.pathsep) if word]
     for folder in named:
         if not folder.is_dir():
-            raise InputError(f"KIVIAT_SITE names {folder}, which is no folder; create it, or correct it")
+            raise InputError(f"KIVIAT_SITE names {folder}, which is not a folder; create it, or correct it")
     user = _of_user(config)
     folders = [*named, *([user] if user.is_dir() else []), *_of_packages()]
     return tuple(dict.fromkeys(folder.absolute() for folder in folders))
@@ -112,7 +112,7 @@ def _of_packages() -> list[Path]:
         spec = find_spec(point.value)
         if spec is None or not spec.submodule_search_locations:
             raise InputError(
-                f"the entry point {point.name!r} of {GROUP} names {point.value!r}, which is no package; "
+                f"the entry point {point.name!r} of {GROUP} names {point.value!r}, which is not a package; "
                 "correct or uninstall what declares it"
             )
         folders += [Path(folder) for folder in spec.submodule_search_locations]

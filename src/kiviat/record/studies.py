@@ -155,7 +155,7 @@ def read_study(path: Path) -> StudyDefinition:
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     if wrong := first_wrong(data, "study"):
-        raise InputError(f"{path}: {wrong}; schema/study.schema.json says what belongs into such a file")
+        raise InputError(f"{path}: {wrong}; schema/study.schema.json defines the format")
     runs = tuple(StudyRun(**{**run, "cases": tuple(run["cases"])}) for run in data["runs"])
     names = [run.name for run in runs]
     if twice := next((name for name in names if names.count(name) > 1), None):

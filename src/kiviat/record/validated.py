@@ -97,7 +97,7 @@ def read_compared(path: Path) -> dict[str, ComparedModel]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"{path} cannot be read as errors of models ({error}); "
-            "`kiviat model validate --write` makes it anew"
+            "`kiviat model validate --write` writes it again"
         ) from None
 
 

@@ -108,7 +108,7 @@ class RunDirectory:
             done = _done(records, Run.from_json(document))
             for launch in document["launches"]:
                 if launch["outcome"] == "running":
-                    launch |= {"outcome": "interrupted", "reason": "kiviat ended without a word"}
+                    launch |= {"outcome": "interrupted", "reason": "kiviat was killed"}
                     rmtree(path / "launches" / str(launch["index"]), ignore_errors=True)
             document |= {"schema": RUN_SCHEMA, "state": "running", "finished": None}
             replace_run(path, document)
@@ -178,7 +178,7 @@ class RunDirectory:
             if not now.endswith(" (deleted)"):
                 raise InputError(
                     f"{self.path} was moved to {now} while the run was going on, so the run ends here; "
-                    f"what is finished is kept there, and `kiviat run --resume {now}` goes on"
+                    f"finished results are kept there, and `kiviat run --resume {now}` goes on"
                 )
             raise InputError(f"{self.path} was deleted while the run was going on; {_LOST}")
         if not _is_at(self._records, self.path / RECORDS_FILE):

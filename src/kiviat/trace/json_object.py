@@ -34,7 +34,7 @@ class JsonObject:
     def of(cls, words: Any, where: str = "") -> JsonObject:
         """Return `words` as an object; ValueError if it is not one."""
         if not isinstance(words, dict):
-            raise ValueError(f"{where or 'it'} is {_short(words)}, no object")
+            raise ValueError(f"{where or 'it'} is {_short(words)}, not an object")
         return cls(words, where)
 
     def __contains__(self, name: str) -> bool:
@@ -48,7 +48,7 @@ class JsonObject:
         """Return a finite number of at least 0."""
         value = self._at(name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise ValueError(f"{self._named(name)} is {_short(value)}, no number from 0 on")
+            raise ValueError(f"{self._named(name)} is {_short(value)}, not a number of at least 0")
         return float(value)
 
     def text(self, name: str) -> str:
@@ -59,7 +59,7 @@ class JsonObject:
         """Return a text unchanged."""
         value = self._at(name)
         if not isinstance(value, str):
-            raise ValueError(f"{self._named(name)} is {_short(value)}, no text")
+            raise ValueError(f"{self._named(name)} is {_short(value)}, not a text")
         return value
 
     def numbers(self, name: str, most: int) -> list[float | None]:
@@ -69,7 +69,7 @@ class JsonObject:
             if value is not None and (
                 isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _FINITE
             ):
-                raise ValueError(f"{self._named(name)} has {_short(value)}, no number")
+                raise ValueError(f"{self._named(name)} contains {_short(value)}, not a number")
         return list(values)
 
     def text_of(self, value: Any, name: str) -> str:
@@ -80,7 +80,7 @@ class JsonObject:
         """Return at most `most` distinct texts."""
         texts = [_text(value, self._named(name)) for value in self.list(name, most)]
         if len(set(texts)) < len(texts):
-            raise ValueError(f"{self._named(name)} has equal names")
+            raise ValueError(f"{self._named(name)} contains duplicate names")
         return texts
 
     def wholes(self, name: str, most: int) -> list[int]:
@@ -101,7 +101,7 @@ class JsonObject:
         """Return the list called `name`. Raise ValueError for other values and above `most` elements."""
         value = self._at(name)
         if not isinstance(value, list) or len(value) > most:
-            raise ValueError(f"{self._named(name)} is {_short(value)}, no list of at most {most:,}")
+            raise ValueError(f"{self._named(name)} is {_short(value)}, not a list of at most {most:,}")
         return value
 
     def _at(self, name: str) -> Any:
@@ -115,13 +115,13 @@ class JsonObject:
 
 def _whole(value: Any, name: str, least: int, most: int) -> int:
     if type(value) is not int or not least <= value <= most:
-        raise ValueError(f"{name} is {_short(value)}, no whole number within {least} … {most}")
+        raise ValueError(f"{name} is {_short(value)}, not a whole number within {least} … {most}")
     return value
 
 
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{name} is {_short(value)}, no text")
+        raise ValueError(f"{name} is {_short(value)}, not a text")
     return printable(value)
 
 

@@ -84,10 +84,13 @@ def _words(congestor: str) -> str:
 def _shared(whole: Summary, roles: Grid | None, nodes_of: NodesOf) -> tuple[str, bool]:
     """Return the resource that victims and congestors share, in words, and whether that is certain."""
     if whole.oversubscribed:
-        return "With more ranks than cores they also share processors, so the cause cannot be told.", False
+        return (
+            "With more ranks than cores they also share processors, so the cause cannot be determined.",
+            False,
+        )
     nodes = nodes_of(whole.ranks)
     if nodes is None or roles is None or np.isnan(roles.median).any():
-        return "Which ranks share a node is unknown, so the shared resource cannot be told.", False
+        return "Which ranks share a node is unknown, so the shared resource cannot be determined.", False
     of_victims = {nodes.of[rank] for rank in range(whole.ranks) if roles.median[rank] == 1}
     of_others = {nodes.of[rank] for rank in range(whole.ranks) if roles.median[rank] == 0}
     if nodes.count(whole.ranks) == 1:
@@ -95,6 +98,6 @@ def _shared(whole: Summary, roles: Grid | None, nodes_of: NodesOf) -> tuple[str,
     if of_victims & of_others:
         return (
             "Some victims share a node with congesting ranks, so the limit may be NIC, memory, links or "
-            "switches: which one cannot be told."
+            "switches: which one cannot be determined."
         ), False
     return "They share no node with the congesting ranks, only links and switches.", True

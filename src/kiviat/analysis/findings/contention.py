@@ -149,9 +149,9 @@ def _why(factor: float, loaded: Summary, nodes: Nodes | None, sharing: Sequence[
     if factor < 1 / ENOUGH:
         return "No shared resource limits them."
     if loaded.oversubscribed:
-        return "With more ranks than cores they also share processors, so the cause cannot be told."
+        return "With more ranks than cores they also share processors, so the cause cannot be determined."
     if nodes is None:
-        return "Which ranks share a node is unknown, so the shared resource cannot be told."
+        return "Which ranks share a node is unknown, so the shared resource cannot be determined."
     if nodes.count(loaded.ranks) == 1:
         return "All ranks are on one node: they share its memory and its caches, no network."
     same = [one for one in sharing if one.ranks == loaded.ranks and one.verdict.resource in _RESOURCES]
@@ -160,7 +160,7 @@ def _why(factor: float, loaded: Summary, nodes: Nodes | None, sharing: Sequence[
     if nodes.near(0, 1):
         near = "Ranks 0 and 1 share a node, and not all neighbours do: part of the factor is distance."
         return f"{near} {told}".strip()
-    return told or "From b_eff alone it cannot be told whether NIC, links or switches are the limit."
+    return told or "From b_eff alone it cannot be determined whether NIC, links or switches are the limit."
 
 
 def _rings(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding]:
@@ -187,7 +187,7 @@ def _rings(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding]
 def _crossing_of_rings(natural: Summary, nodes: Nodes | None, ratio: float) -> str:
     ranks = natural.ranks
     if nodes is None:
-        return "Which ranks share a node is unknown, so the cause cannot be told."
+        return "Which ranks share a node is unknown, so the cause cannot be determined."
     if nodes.count(ranks) == 1:
         return (
             "All ranks are on one node: no network is involved; neighbours in random order are only farther "
@@ -200,7 +200,7 @@ def _crossing_of_rings(natural: Summary, nodes: Nodes | None, ratio: float) -> s
         "average in random order"
     )
     if natural.oversubscribed:
-        return f"{words}; with more ranks than cores its cost cannot be told."
+        return f"{words}; with more ranks than cores its cost cannot be determined."
     if ratio == 1.0:
         return f"{words}."
     if (ratio < 1) == (at_random > in_order * _ALIKE) and abs(at_random - in_order) > 0.1:

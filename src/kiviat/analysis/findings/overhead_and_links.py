@@ -138,8 +138,8 @@ def _overhead(summaries: Sequence[Summary]) -> Iterator[Finding]:
     elif disturbed:
         detail += (
             f"During computation a message takes {three_digits(1 - least.median / 100)} times as long as "
-            "alone: other processes use these processors, so the overhead cannot be told. Measure with a "
-            "processor for each rank."
+            "alone: other processes use these processors, so the overhead cannot be determined. Measure with "
+            "a processor for each rank."
         )
     elif (least.high if least.high is not None else least.median) < _LITTLE_LEFT:
         detail += (

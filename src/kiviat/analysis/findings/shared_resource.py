@@ -45,18 +45,20 @@ def shared(share: float, pairs: Sequence[Pair], nodes: Nodes | None, oversubscri
         return Verdict("none", "No shared resource limits them.")
     if oversubscribed:
         return Verdict(
-            "unknown", "With more ranks than cores they also share processors, so the limit cannot be told."
+            "unknown",
+            "With more ranks than cores they also share processors, so the limit cannot be determined.",
         )
     if nodes is None:
         return Verdict(
-            "unknown", "Which ranks share a node is unknown, so the shared resource cannot be told."
+            "unknown", "Which ranks share a node is unknown, so the shared resource cannot be determined."
         )
     crossing = nodes.crossing(pairs)
     together = nodes.busiest(pairs)
     if crossing == 0:
         if together == 1:
             return Verdict(
-                "unknown", "No two pairs share a node and none leaves its own, so the limit cannot be told."
+                "unknown",
+                "No two pairs share a node and none leaves its own, so the limit cannot be determined.",
             )
         return Verdict(
             "memory", "No message leaves its node: they share the memory of the node, and its caches."
@@ -64,7 +66,7 @@ def shared(share: float, pairs: Sequence[Pair], nodes: Nodes | None, oversubscri
     if crossing < 1:
         return Verdict(
             "unknown",
-            "Some pairs are within a node and some between nodes, so the limit cannot be told.",
+            "Some pairs are within a node and some between nodes, so the limit cannot be determined.",
         )
     return _between_nodes(share, together)
 
@@ -84,4 +86,4 @@ def _between_nodes(share: float, together: int) -> Verdict:
         )
     if of_one <= _ONE[1]:
         return Verdict("NIC", f"{got}: they share the NIC of the node, or its link.")
-    return Verdict("unknown", f"{got}: one pair did not fill the NIC, so the limit cannot be told.")
+    return Verdict("unknown", f"{got}: one pair did not fill the NIC, so the limit cannot be determined.")

@@ -294,7 +294,7 @@ def _rule(
     listed = ", ".join(names)
     done = "is left out" if dropped else "is kept"
     because = {
-        "auto": "as others are not so" if dropped else "as all runs are so",
+        "auto": "other systems are not affected" if dropped else "all systems are affected",
         "keep": f"{option}=keep",
         "drop": f"{option}=drop",
     }[choice]

@@ -85,7 +85,8 @@ class Limits:
     def short(self) -> str:
         """Resources with their kernels, such as "memory (FFT and PTRANS) and the processor (HPL)"."""
         return (
-            listed([f"{resource} ({listed(names)})" for resource, names in self.groups]) or "cannot be told"
+            listed([f"{resource} ({listed(names)})" for resource, names in self.groups])
+            or "cannot be determined"
         )
 
     @property
@@ -94,7 +95,7 @@ class Limits:
         lacking = list(dict.fromkeys(reason for limit in self.unknown for reason in limit.missing))
         because = f" ({'; '.join(lacking) or 'no resource by itself accounts for enough of its time'})"
         if not self.groups:
-            return f"What limits this machine cannot be told{because}."
+            return f"What limits this machine cannot be determined{because}."
         most = len(self.groups[0][1])
         first = [resource for resource, names in self.groups if len(names) == most]
         if len(self.groups) == 1:
@@ -103,7 +104,7 @@ class Limits:
             head = f"{listed(first)} limit{'s' if len(first) == 1 else ''} this machine most"
             told = f"{head}: {', '.join(f'{listed(names)} by {resource}' for resource, names in self.groups)}"
         names = listed([limit.kernel for limit in self.unknown])
-        open_ = f"; what limits {names} cannot be told{because}" if names else ""
+        open_ = f"; what limits {names} cannot be determined{because}" if names else ""
         return f"{told[:1].upper()}{told[1:]}{open_}{self.where}."
 
 
@@ -334,7 +335,7 @@ def _remarks(size: Size) -> Iterator[str]:
         yield f"HPL runs at {100 * found.value:.0f} % of DGEMM."
         if found.value > _MORE_THAN_DGEMM:
             yield (
-                "That HPL is faster than DGEMM cannot be: one of them was disturbed, or DGEMM's problem was "
+                "HPL cannot be faster than DGEMM: one of them was disturbed, or DGEMM's problem was "
                 "too small. Measure both again, on a quiet machine."
             )
     if size.oversubscribed:

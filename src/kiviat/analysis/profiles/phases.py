@@ -109,7 +109,7 @@ def _turns(one: RankPhases) -> str:
     shares = [share for share in one.least_share if share is not None and share < 0.995]
     if not one.counters or not shares:
         return one.words
-    return f"{one.words}; counters took turns and are scaled"
+    return f"{one.words}; counters were multiplexed and are scaled"
 
 
 def _spread(values: Sequence[float]) -> Spread:

@@ -218,7 +218,7 @@ def _irregular(source: Integers, target: Integers, weight: Integers, ranks: int,
         f"{found[at]} ({percent(float(carried[at]) / float(weight.sum()))})" for at in heaviest.tolist()
     )
     return (
-        f"{percent(share)} of them: no pattern that we know; {partners:.1f} partners per sending rank, "
+        f"{percent(share)} of them: no known pattern; {partners:.1f} partners per sending rank, "
         f"most between ranks whose numbers differ by {few}."
     )
 
@@ -240,7 +240,7 @@ def _components(source: Integers, target: Integers, ranks: int) -> list[str]:
         return []
     equal = talking.min() == talking.max()
     size = f"{talking[0]} ranks each" if equal else f"{talking.min()} to {talking.max()} ranks"
-    return [f"{len(talking)} groups of {size} have nothing to do with each other."]
+    return [f"{len(talking)} groups of {size} exchange no messages."]
 
 
 def percent(share: float) -> str:

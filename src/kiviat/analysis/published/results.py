@@ -26,7 +26,9 @@ def lookup_in(records: Mapping[str, Record]) -> Lookup:
         else:
             value = value_of(record, quantity.metric)
             unit = found.unit if (found := record.metric(quantity.metric)) else ""
-        return Value(value, "" if value is not None else "the simulation has no such quantity", True, unit)
+        return Value(
+            value, "" if value is not None else "the simulation does not contain this quantity", True, unit
+        )
 
     return look
 

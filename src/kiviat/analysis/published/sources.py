@@ -152,7 +152,7 @@ def lookup_across(machines: Sequence[MachineResults], own: MachineResults | None
 
     def look(quantity: Quantity) -> Value:
         if not quantity.machine:
-            return own.look(quantity) if own else Value(None, "no machine is asked")
+            return own.look(quantity) if own else Value(None, "no machine was selected")
         for machine in machines:
             if machine.subject.is_named(quantity.machine, quantity.mode):
                 return machine.look(quantity)

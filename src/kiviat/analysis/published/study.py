@@ -365,7 +365,7 @@ def _named(row: Row) -> str:
 def _unasked(row: Row) -> str:
     why = {
         "spec_check": "a data sheet's value, which no run measures",
-        "not_simulable": "it takes hardware counters of the paper's processors",
+        "not_simulable": "it requires hardware counters of the paper's processors",
         "context": "context of the paper; no claim about results",
         "calibrate": "it calibrates a model; nothing else is asked of it",
     }

@@ -109,7 +109,7 @@ def judge(question: Question, look: Lookup) -> Verdict:
     found = [[(one, look(one)) for one in of] for of in question.series]
     predicted = any(value.predicted for of in found for _, value in of)
     if (lacking := next((value for of in found for _, value in of if value.value is None), None)) is not None:
-        return Verdict(row, claim, words=lacking.reason or "the results have no such quantity")
+        return Verdict(row, claim, words=lacking.reason or "the results do not contain this quantity")
     series = tuple(tuple(Point(one, value.value or 0.0, value.unit) for one, value in of) for of in found)
     if any(value.disturbed for of in found for _, value in of):
         return Verdict(row, claim, words=DISTURBED, predicted=predicted, series=series)
@@ -119,7 +119,7 @@ def judge(question: Question, look: Lookup) -> Verdict:
 def judged(row: Row, claim: Claim | None, answer: Answer, predicted: bool = False) -> Verdict:
     """Return the verdict on an answer in the unit of the row."""
     if answer is None:
-        return Verdict(row, claim, words="the results have no such quantity")
+        return Verdict(row, claim, words="the results do not contain this quantity")
     fact = row.number
     if fact is None or isinstance(answer, bool):
         return Verdict(row, claim, answer, holds=bool(answer), predicted=predicted)

@@ -27,7 +27,7 @@ def doubts(curve: Curve, runs: Sequence[Run], grids: Sequence[Grid]) -> list[str
     """Return caveats in words, the most serious first; `runs` are those of the curve."""
     found = [*_disturbed(curve), *_crowded(curve), *_superlinear(curve, runs)]
     if curve.clock == "simulated":
-        found.append("no spread: simulated, so that nothing bounds values and laws")
+        found.append("simulated: results do not vary, so values and laws have no intervals")
     if curve.clock == "wall":
         found += [*_shared(curve, runs), *_unsteady(curve), *_clock(curve, runs, grids)]
     found += [*_of_runs(runs), *_crossing(curve)]
@@ -100,8 +100,8 @@ def _shared(curve: Curve, runs: Sequence[Run]) -> Iterator[str]:
         yield f"{_ranks(pinned)} on shared cores: several are bound to the same processors"
     if threads:
         yield (
-            f"{_ranks(threads)} on shared cores: there are more ranks on a node than cores, two threads of a "
-            "core are no two cores"
+            f"{_ranks(threads)} on shared cores: more ranks than cores on a node, and two hardware threads "
+            "of a core are not two cores"
         )
     if any(run.substrate == "emulated" for run in runs):
         yield "emulated nodes share the processors of one machine: their ranks may wait for one another"
@@ -171,7 +171,10 @@ def _clock(curve: Curve, runs: Sequence[Run], grids: Sequence[Grid]) -> Iterator
             "count cycles"
         )
     elif None in governors:
-        yield "whether the frequency changed with the ranks is not known: no counters, no governor to read"
+        yield (
+            "it is unknown whether the frequency changed with the ranks: neither counters nor the governor "
+            "can be read"
+        )
 
 
 def _hertz(point: Point, grids: Sequence[Grid]) -> float | None:

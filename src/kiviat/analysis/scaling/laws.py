@@ -176,13 +176,13 @@ _LOGARITHMIC = Law(
     "T = a + b log2 P + c P",
     (_one, np.log2, lambda p: p),
     (
-        Shape("a", "time that no number of ranks changes", _alone(0), seconds=True),
-        Shape("b", "time for each doubling of the ranks", _alone(1), seconds=True),
-        Shape("c", "time for each rank", _alone(2), seconds=True),
+        Shape("a", "time that does not depend on the number of ranks", _alone(0), seconds=True),
+        Shape("b", "time added by each doubling of the ranks", _alone(1), seconds=True),
+        Shape("c", "time added by each rank", _alone(2), seconds=True),
     ),
 )
-_CONTENTION = Shape("σ", "contention: the share that ranks wait for one another", _share(1, 0))
-_AGREEMENT = Shape("κ", "what each pair of ranks costs to agree", _share(2, 0))
+_CONTENTION = Shape("σ", "contention: the share of time that ranks wait for each other", _share(1, 0))
+_AGREEMENT = Shape("κ", "coherence: the cost of agreement for each pair of ranks", _share(2, 0))
 
 STRONG = (
     Law("linear", "T = T1 / P", (lambda p: 1 / p,), ()),
@@ -207,8 +207,8 @@ STRONG = (
         (lambda p: 1 / p, np.log2, _one),
         (
             Shape("a", "time that ranks divide among them", _alone(0), seconds=True),
-            Shape("b", "time for each doubling of the ranks", _alone(1), seconds=True),
-            Shape("c", "time that no number of ranks changes", _alone(2), seconds=True),
+            Shape("b", "time added by each doubling of the ranks", _alone(1), seconds=True),
+            Shape("c", "time that does not depend on the number of ranks", _alone(2), seconds=True),
         ),
         within=("linear", "Amdahl"),
     ),
@@ -442,7 +442,7 @@ def _choice(fits: tuple[Fit, ...], data: _Data) -> Choice:
     if not data.measured:
         return _nearest(fits, data, "")
     if not sound:
-        return _nearest(fits, data, "no law is as near as the launches agree; ")
+        return _nearest(fits, data, "no law agrees with the launches within their scatter; ")
     scores = {fit.name: fit.aicc for fit in _not_outdone(sound, data) if fit.aicc is not None}
     if not scores:
         return Choice(fits, None, f"cannot tell: {_counts(len(data.ranks))} are too few to weigh laws")
@@ -457,7 +457,7 @@ def _nearest(fits: tuple[Fit, ...], data: _Data, told: str) -> Choice:
     far = {fit.name: abs(fit.held_out) for fit in fits if fit.held_out is not None}
     best = min(far.values(), default=math.inf)
     if best > _TOO_FAR:
-        what = f"none, fitted to fewer, comes within {_TOO_FAR:.0%} of {round(data.ranks[-1])} ranks"
+        what = f"no law, fitted to fewer, predicts {round(data.ranks[-1])} ranks within {_TOO_FAR:.0%}"
         return Choice(fits, None, f"{told}cannot tell: {what}")
     as_near = [fit for fit in fits if far.get(fit.name, math.inf) <= max(_AS_NEAR * best, _NEAR)]
     return _one_of(fits, as_near, as_near, told)
@@ -475,7 +475,7 @@ def _one_of(fits: tuple[Fit, ...], supported: Sequence[Fit], simple: Sequence[Fi
         if all(fit.name in other.law.within for other in rest):
             more = _listed([other.name for other in rest], "and")
             verb = "adds" if len(rest) == 1 else "add"
-            return Choice(fits, fit, f"{told}{fit.name}; what {more} {verb} to it is not seen")
+            return Choice(fits, fit, f"{told}{fit.name}; what {more} {verb} to it is not significant")
     return Choice(fits, None, f"{told}cannot tell {_listed(names, 'and')} apart", tuple(supported))
 
 

@@ -93,12 +93,12 @@ def kind_of(points: Sequence[Summary], sizes: Sequence[Size | None], traits: Tra
         str(word) for point in points if (word := point.axes.get("scaling") or point.notes.get("scaling"))
     }
     if said in ({"strong"}, {"weak"}):
-        return Kind(said.pop(), "the benchmark says so")
+        return Kind(said.pop(), "declared by the benchmark")
     if traits.problem is not None and traits.problem.counts == "ranks":
-        return Kind("weak", "nothing in it but the ranks")
+        return Kind("weak", "determined by the number of ranks alone")
     known = [size for size in sizes if size is not None]
     if not known or len(known) < len(points):
-        return Kind(None, "the records do not say how large the problem was")
+        return Kind(None, "the records do not contain the problem size")
     if all(size.exact for size in known):
         return Kind("strong", f"{known[0].words} on all")
     totals = [size.total(point.ranks) for point, size in zip(points, known, strict=True)]
@@ -106,13 +106,13 @@ def kind_of(points: Sequence[Summary], sizes: Sequence[Size | None], traits: Tra
     # Messages without bytes are of the same size for every number of ranks.
     strong, weak = _constant(totals), _constant(shares)
     if weak and (not strong or max(totals) == 0):
-        word = "as large a message of each rank" if points[0].bytes is not None else "as much on each rank"
+        word = "equal message size per rank" if points[0].bytes is not None else "equal size on each rank"
         return Kind("weak", word)
     if strong:
-        return Kind("strong", f"as much in all ({known[0].words})")
+        return Kind("strong", f"equal total size ({known[0].words})")
     spread = " to ".join(three_digits(value) for value in (min(totals), max(totals)))
     of_each = " to ".join(three_digits(value) for value in (min(shares), max(shares)))
-    return Kind(None, f"neither the whole problem ({spread}) nor a rank's part ({of_each}) stays the same")
+    return Kind(None, f"neither the total size ({spread}) nor the size per rank ({of_each}) is constant")
 
 
 def _constant(values: Sequence[float]) -> bool:

@@ -201,8 +201,8 @@ def _of_source(source: Source, summaries: Sequence[Summary], asked: Selection, f
             if kind.name is None:
                 what = f"{benchmark} ({words})" if words else benchmark
                 found.leave_out(
-                    f"cannot tell whether {what} scales strongly or weakly: {kind.why}; --strong or --weak "
-                    "says it"
+                    f"cannot tell whether {what} scales strongly or weakly: {kind.why}; give --strong or "
+                    "--weak"
                 )
                 continue
             first = points[0]

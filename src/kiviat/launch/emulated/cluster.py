@@ -68,8 +68,8 @@ class Cluster:
         known = {noted.name: noted for noted in journal.journals()}
         if name not in known:
             raise InputError(
-                f"there is no emulated cluster {name!r}, but {', '.join(known) or 'none at all'}; "
-                "`kiviat cluster up` makes one"
+                f"there is no emulated cluster {name!r} (existing ones: {', '.join(known) or 'none'}); "
+                "`kiviat cluster up` creates one"
             )
         if not known[name].marker.is_here():
             raise InputError(

@@ -61,7 +61,7 @@ def clean_dead(grace_s: float = 0.0) -> list[str]:
         elif noted.is_dead():
             remove(folder, noted.marker)
             lines.append(
-                f"removed emulated cluster {noted.name} ({noted.spec.label}) of a kiviat that is dead"
+                f"removed emulated cluster {noted.name} ({noted.spec.label}), whose kiviat process has ended"
             )
     return lines
 

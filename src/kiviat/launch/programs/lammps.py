@@ -153,7 +153,7 @@ class LammpsProgram:
             )
         data = self.lammps.data(_DATA)
         if case.benchmark == RHODO and data and any(character.isspace() for character in str(data)):
-            return f"{data} has blanks in its path, on which LAMMPS stumbles; put it elsewhere"
+            return f"{data} has blanks in its path, which LAMMPS cannot handle; move it to another folder"
         if case.benchmark == RHODO and data is None:
             folders = ", ".join(dict.fromkeys(str(folder) for folder in data_folders(self.path)))
             return (
@@ -260,7 +260,7 @@ def _wrong(case: Case, run: LoggedRun) -> str | None:
     if run.steps != steps:
         return f"LAMMPS made {run.steps} steps instead of {steps}"
     if run.atoms != atoms:
-        return f"LAMMPS had {run.atoms} atoms in the end instead of {atoms}"
+        return f"LAMMPS had {run.atoms} atoms at the end instead of {atoms}"
     return wrong_energy(case.benchmark, run)
 
 

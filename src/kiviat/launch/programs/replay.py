@@ -53,7 +53,7 @@ def speed_of(trace: Trace, machine: Machine, given: float | None) -> Speed:
                 f"--speed is {given:g}; give a number above 0: the speed of a core there divided by that of "
                 "a recording one"
             )
-        how = "computation takes no time" if given == float("inf") else "as asked (--speed)"
+        how = "computation takes no time" if given == float("inf") else "as given by --speed"
         return Speed(given, how)
     if trace.rate is None:
         raise InputError(

@@ -115,7 +115,7 @@ def _why(folder: Path, result: LaunchResult) -> str | None:
     said = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     if any("Deadlock detected" in line for line in lines):
-        return "deadlock: every rank that is left waits for another one"
+        return "deadlock: all remaining ranks wait for each other"
     if result.exit_status:
         return f"exit code {result.exit_status}" + (f": {lines[-1]}" if lines else "")
     return None

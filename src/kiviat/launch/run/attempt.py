@@ -80,7 +80,7 @@ class Attempt:
         shutil.rmtree(folder, ignore_errors=True)
         self._skip_missing()
         if not self._left:
-            self._close("ok", None, "nothing was started: all its cases are skipped")
+            self._close("ok", None, "no program was started: all cases of the launch are skipped")
             return AttemptResult([])
         folder.parent.mkdir(exist_ok=True)  # does not create the run's directory, which may have vanished
         folder.mkdir()
@@ -163,15 +163,15 @@ class Attempt:
         """Return why the launch failed; None if it did not."""
         words: list[str | None] = []
         if result.limit_s is not None:
-            words.append(f"no sign of life for {result.limit_s:g} s")
+            words.append(f"no progress for {result.limit_s:g} s")
         elif result.exit_status:
             words.append(result.reason)
         elif not self._ended:
-            words.append(f"{self._program.name} stopped without saying so")
+            words.append(f"{self._program.name} ended without its final event")
         words.append(events.trouble)
         words = [word for word in words if word]
         if words and self._ended:
-            words.append("all results are there")
+            words.append("all results are complete")
         return "; ".join(word for word in words if word) or None
 
     def _conclude(self, result: LaunchResult, reason: str | None) -> AttemptResult:
@@ -181,7 +181,9 @@ class Attempt:
             phase = "launch" if result.limit_s is None else "watchdog"
             self._record(self._records.failed(victim, phase, str(reason), self._current_started))
         if self._ended:
-            self.give_up(list(self._left.values()), f"{self._program.name} ended without its result")
+            self.give_up(
+                list(self._left.values()), f"{self._program.name} ended before the case had a result"
+            )
             self._left.clear()
         self._close("failed" if reason else "ok", result.exit_status, reason)
         if not reason:

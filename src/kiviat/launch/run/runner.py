@@ -191,7 +191,9 @@ class _Run:
 
     @property
     def resumable(self) -> str:
-        return f"what is finished is kept, and `kiviat run --resume {self.folder.parent}` goes on from there"
+        return (
+            f"finished results are kept, and `kiviat run --resume {self.folder.parent}` continues from there"
+        )
 
     @property
     def total(self) -> int:

@@ -220,7 +220,9 @@ class _Work:
             if spec is None:
                 spec = self._spec(job, start)
                 launch = described(spec) | kept["launch"] | {"ended": now(), "outcome": "ok"}
-                launch["reason"] = "kept from an earlier simulation of the same machine, program and case"
+                launch["reason"] = (
+                    "cached result of an earlier simulation of the same machine, program and case"
+                )
                 self.on_launch(launch)
             ours = {"run": self.run_id, "plan": self.plan_hash or None, "launch": spec.index}
             self.on_record(job, Record.from_json({**kept["record"], **ours}))

@@ -113,7 +113,7 @@ class Scheduler:
         if nothing or re.search(self.unknown, done.stdout + done.stderr, re.IGNORECASE):
             return "gone"
         raise InputError(
-            f"{self.title} gives no state of job {job}: `{' '.join(done.args)}` said {_said(done)!r}"
+            f"{self.title} reports no state of job {job}: `{' '.join(done.args)}` said {_said(done)!r}"
         )
 
     def ending_of(self, job: str) -> Ending | None:
@@ -146,7 +146,7 @@ class Scheduler:
         except subprocess.TimeoutExpired:
             raise InputError(
                 f"{self.title}: `{' '.join(words)}` did not answer within {_ANSWER_TIMEOUT_S:.0f} s; try "
-                "again when it does"
+                "again later"
             ) from None
 
 

@@ -84,8 +84,8 @@ class Emulated(Substrate):
         if options.bind or options.launcher:
             asked = f"--bind {options.bind}" if options.bind else f"--launcher {options.launcher!r}"
             raise InputError(
-                f"{asked} makes no sense on an emulated cluster: its nodes share the cores of this machine, "
-                "and mpiexec has to start ranks in namespaces; leave it out"
+                f"{asked} is not supported on an emulated cluster: its nodes share the cores of this "
+                "machine, and mpiexec has to start ranks in namespaces; leave it out"
             )
         # Ranks are limited by slots of nodes, not by cores, which all nodes share.
         layout = layout_of(self._cluster.topology(), ranks, replace(options, oversubscribed=False))

@@ -57,7 +57,7 @@ class Simulated(Substrate):
         """Return a launch by smpirun. Raise InputError if `--launcher` is given."""
         if options.launcher:
             raise InputError(
-                f"--launcher {options.launcher!r} makes no sense on a simulated machine; leave it out"
+                f"--launcher {options.launcher!r} does not apply to a simulated machine; leave it out"
             )
         layout = _on_cores(layout_of(self.machine.topology(), ranks, options))
         platform = program_platform(toolchain, self.product)

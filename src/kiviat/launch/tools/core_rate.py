@@ -37,4 +37,4 @@ def core_rate() -> Rate | None:
         flops = float(done.stdout)
     except (OSError, subprocess.TimeoutExpired, ValueError):
         return None
-    return Rate(flops, f"DGEMM of {_SIZE} x {_SIZE} by NumPy's BLAS on one core, when the program had ended")
+    return Rate(flops, f"DGEMM of {_SIZE} x {_SIZE} by NumPy's BLAS on one core, after the program had ended")

@@ -51,7 +51,7 @@ def traced(
             )
         except OSError as error:
             raise InputError(
-                f"cannot write {output}: {error.strerror}; what ranks recorded is left in {folder}"
+                f"cannot write {output}: {error.strerror}; the ranks' recordings are in {folder}"
             ) from error
         shutil.rmtree(folder, ignore_errors=True)
         return Traced(status, written)

@@ -287,7 +287,7 @@ def load_machine(path: Path, changes: Mapping[str, Any] | None = None) -> Machin
     whole = _with_base(data, path)
     if changes:
         whole["base_rows"] = [*whole.get("base_rows", ()), *whole.pop("calibrated_on", ())]
-        whole.setdefault("uncalibrated", f"{path.stem} with changes: its fit need not hold for them")
+        whole.setdefault("uncalibrated", f"{path.stem} with changes: its fit may not hold for them")
     try:
         return _machine(whole, path)
     except InputError:
@@ -329,7 +329,7 @@ def _with_base(data: dict[str, Any], path: Path) -> dict[str, Any]:
         if "calibrated_on" not in says:
             data["base_rows"] = data.pop("calibrated_on", [])
         if not says:
-            data["uncalibrated"] = f"a variant of {first}, whose fit need not hold for it"
+            data["uncalibrated"] = f"a variant of {first}, whose fit may not hold for it"
     return data
 
 
