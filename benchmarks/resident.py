@@ -43,7 +43,7 @@ def peak_bytes(mpi: Mpi, program: Sequence[str | Path], ranks: int, folder: Path
 
     mpi.launch(program, ranks, folder=folder, enough=has_all)
     if not peak:
-        raise LaunchError(f"nobody saw {executable.name} run")
+        raise LaunchError(f"no process of {executable.name} was seen")
     return peak
 
 

@@ -1,4 +1,4 @@
-# What the projects have in common that compile in seconds, and most of all libraries that any MPI program preloads.
+# Common settings of the small projects, mainly of libraries that any MPI program can preload.
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
@@ -16,10 +16,10 @@ function(kiviat_preloaded name event)
   find_package(MPI REQUIRED COMPONENTS CXX)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
   target_compile_definitions(${name} PRIVATE KIVIAT_EVENT="${event}")
-  # Its headers only: what is preloaded into shells and launchers too must not bring an MPI there.
+  # Uses the MPI's headers only: these libraries are also preloaded into shells and launchers, which have no MPI.
   target_include_directories(${name} SYSTEM PRIVATE $<TARGET_PROPERTY:MPI::MPI_CXX,INTERFACE_INCLUDE_DIRECTORIES>)
   target_compile_definitions(${name} PRIVATE $<TARGET_PROPERTY:MPI::MPI_CXX,INTERFACE_COMPILE_DEFINITIONS>)
-  # Programs may bring a C++ library of their own, or an older one, or none.
+  # Links the C++ library statically, because programs may have another one, an older one, or none.
   target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,defs)
   target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
 endfunction()

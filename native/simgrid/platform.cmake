@@ -1,4 +1,4 @@
-# What SimGrid loads before itself and as its platform: the modelled machine, and what replaces parts of SimGrid.
+# Library that SimGrid preloads and uses as its platform: the modelled machine, and replacements of SimGrid's functions.
 set(KIVIAT_PLATFORM_SOURCES ${CMAKE_CURRENT_LIST_DIR}/platform.cpp ${CMAKE_CURRENT_LIST_DIR}/smpi_overrides/leaders.cpp
   ${CMAKE_CURRENT_LIST_DIR}/smpi_overrides/node_aware.cpp ${CMAKE_CURRENT_LIST_DIR}/smpi_overrides/packing.cpp
   ${CMAKE_CURRENT_LIST_DIR}/smpi_overrides/working_set.cpp)

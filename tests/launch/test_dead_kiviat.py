@@ -213,7 +213,7 @@ def test_every_process_of_a_launch_is_ended(
     try:
         execution.end()
         assert processes.of_launch(execution.marker) == []
-        assert stranger.poll() is None, "nobody else is touched"
+        assert stranger.poll() is None, "processes of others must not be ended"
     finally:
         stranger.send_signal(signal.SIGKILL)
         stranger.wait()

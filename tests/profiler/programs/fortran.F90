@@ -1,4 +1,4 @@
-! The same in each of Fortran's three ways to MPI: mpif.h, `use mpi` and, with HAS_F08, `use mpi_f08`.
+! The same calls with each of Fortran's interfaces: mpif.h, `use mpi` and, with HAS_F08, `use mpi_f08`.
 program fortran
 #if defined(HAS_F08)
   use mpi_f08
@@ -44,7 +44,7 @@ program fortran
   allocate (counts(ranks), places(ranks))
   counts = 1
   places = 0
-  ! In place: what is sent stands where it is received, and the counts of what is sent must not be looked at.
+  ! MPI_IN_PLACE: the data is in the receive buffer, and the send counts must be ignored.
   call MPI_Alltoallv(MPI_IN_PLACE, counts, places, MPI_INTEGER, in, counts * 5, places, MPI_INTEGER, MPI_COMM_SELF, error)
   call MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, half, error)
   call MPI_Bcast(in, 4, MPI_INTEGER, 0, half, error)  ! 16 B from the last rank of the world

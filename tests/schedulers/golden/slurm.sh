@@ -9,7 +9,7 @@
 #SBATCH --nodes=4
 #SBATCH --partition=debug
 
-# bash waits for a foreground command before it runs a trap: so the run is in the background.
+# The run is in the background, because bash runs no trap while it waits for a foreground command.
 trap 'kill -TERM "$run"' TERM
 kiviat run --resume /runs/r &
 run=$!

@@ -1,4 +1,4 @@
-! Receipts from anybody, in each of Fortran's three ways to MPI; sizes tell who has sent.
+! Receives from any source, with each of Fortran's MPI interfaces; message sizes identify the sender.
 program anybody
 #if defined(HAS_F08)
   use mpi_f08
@@ -43,7 +43,7 @@ program anybody
       requests = MPI_REQUEST_NULL
       call MPI_Irecv(values, 1000, MPI_INTEGER, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, requests(2), error)
       call MPI_Waitany(2, requests, which, MPI_STATUS_IGNORE, error)
-      ! MPICH 4.0 says 1 with mpi_f08
+      ! MPICH 4.0 returns 1 with mpi_f08
       if (which < 1) stop 1
     end do
     do other = 1, ranks - 1
