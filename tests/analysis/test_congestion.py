@@ -34,7 +34,7 @@ def tables(factor: float, victims: Sequence[int], launches: int = 5) -> list[Gri
     )
 
 
-def told(factor: float, victims: Sequence[int], of: Sequence[int] | None, **changes: object) -> Finding:
+def finding_of(factor: float, victims: Sequence[int], of: Sequence[int] | None, **changes: object) -> Finding:
     whole = study("congestion", "impact", factor, "1", **changes)
     (finding,) = findings([whole], tables(factor, victims), partial(nodes_of, run(of)))
     return finding
@@ -65,15 +65,15 @@ def test_impacts_are_read_off_the_table() -> None:
     ],
 )
 def test_what_victims_share_with_congestors(victims: list[int], of: Sequence[int] | None, why: str) -> None:
-    finding = told(6.0, victims, of)
+    finding = finding_of(6.0, victims, of)
     assert finding.headline == "During an incast of other ranks, an allreduce takes 6.00 times as long"
     assert "99th percentile takes 18.0 times" in finding.detail and why in finding.detail
 
 
 def test_oversubscribed_congestion_is_not_explained() -> None:
-    finding = told(6.0, [2, 3], BLOCKED, oversubscribed=True)
+    finding = finding_of(6.0, [2, 3], BLOCKED, oversubscribed=True)
     assert "more ranks than cores" in finding.detail and "links" not in finding.detail
-    assert finding.importance < told(6.0, [2, 3], BLOCKED).importance
+    assert finding.importance < finding_of(6.0, [2, 3], BLOCKED).importance
 
 
 def test_a_network_that_keeps_traffic_apart() -> None:

@@ -41,7 +41,7 @@ def study(benchmark: str, metric: str, value: float, unit: str = "B/s", **change
     return case(spread, benchmark=benchmark, metric=metric, unit=unit, **fields)
 
 
-def told(summaries: Sequence[Summary], of: Sequence[int] | None, kind: str) -> list[Finding]:
+def findings_of_kind(summaries: Sequence[Summary], of: Sequence[int] | None, kind: str) -> list[Finding]:
     found = findings(summaries, partial(nodes_of, run(of)))
     return [finding for finding in found if finding.kind == kind]
 
@@ -128,12 +128,12 @@ def test_the_factor_is_of_one_case() -> None:
         return [study("b_eff", metric, rate, **changes) for metric, rate in rates.items()]
 
     quick = b_eff(1e9, 2e9, case="b_eff/ranks=8/version=quick", axes={"version": "quick"})
-    (finding,) = told(quick, BLOCKED, "contention")
+    (finding,) = findings_of_kind(quick, BLOCKED, "contention")
     assert "contention factor 2.00" in finding.headline
     small, large = b_eff(1e9, 3e9, case="b_eff/ranks=4", ranks=4), b_eff(1e9, 4e9)
-    (finding,) = told([*quick, *small, *large], BLOCKED, "contention")
+    (finding,) = findings_of_kind([*quick, *small, *large], BLOCKED, "contention")
     assert "contention factor 4.00" in finding.headline and "all 8 ranks" in finding.headline
-    assert not told(b_eff(1e9, 2e9, case="b_eff/ranks=2", ranks=2), BLOCKED, "contention")
+    assert not findings_of_kind(b_eff(1e9, 2e9, case="b_eff/ranks=2", ranks=2), BLOCKED, "contention")
 
 
 def test_contention_between_nodes_is_traced_to_what_pairs_show() -> None:
@@ -142,16 +142,16 @@ def test_contention_between_nodes_is_traced_to_what_pairs_show() -> None:
         study("b_eff", "b_eff_per_process", 0.1e9),
         study("b_eff", "pingpong_bandwidth", 8e9),
     ]
-    (alone,) = told(loaded, OWN_NODES, "contention")
+    (alone,) = findings_of_kind(loaded, OWN_NODES, "contention")
     assert "cannot be determined whether NIC, links or switches" in alone.detail
     pairs = study("dense_cumulative", "last_to_first", 0.5, "1", bytes=1 << 20)
-    (finding,) = told([*loaded, pairs], BLOCKED, "contention")
+    (finding,) = findings_of_kind([*loaded, pairs], BLOCKED, "contention")
     assert "contention factor 32.0" in finding.headline
     assert "Ranks 0 and 1 share a node" in finding.detail and "point to the NIC" in finding.detail
-    (unknown,) = told([*loaded, pairs], None, "contention")
+    (unknown,) = findings_of_kind([*loaded, pairs], None, "contention")
     assert "Which ranks share a node is unknown" in unknown.detail and "NIC" not in unknown.detail
     crowded = [study("b_eff", s.metric, s.median, oversubscribed=True) for s in loaded]
-    (crowd,) = told(crowded, BLOCKED, "contention")
+    (crowd,) = findings_of_kind(crowded, BLOCKED, "contention")
     assert "contention factor 32.0" in crowd.headline and "more ranks than cores" in crowd.detail
 
 
@@ -163,9 +163,9 @@ def test_a_network_without_contention() -> None:
         study("ring", "natural_bandwidth", 1.02e9),
         study("ring", "random_bandwidth", 1e9),
     ]
-    shares = told(summaries, BLOCKED, "shared-resource")
+    shares = findings_of_kind(summaries, BLOCKED, "shared-resource")
     assert len(shares) == 2 and all(share.headline.startswith("No contention") for share in shares)
-    (rings,) = told(summaries, BLOCKED, "rings")
+    (rings,) = findings_of_kind(summaries, BLOCKED, "rings")
     assert rings.headline == "Rings in random order are as fast as rings in rank order"
 
 
@@ -174,7 +174,7 @@ def test_streams_of_all_against_those_of_one() -> None:
         study("streaming", "pair_bandwidth", 1e9),
         study("streaming", "pair_bandwidth", 2e9, case=ALONE, axes={"pairs": "alone"}),
     ]
-    (share,) = told(summaries, BLOCKED, "shared-resource")
+    (share,) = findings_of_kind(summaries, BLOCKED, "shared-resource")
     assert "keep 50 % of" in share.headline and "points to the NIC" in share.headline
     assert len(share.evidence) == 2
 
@@ -189,7 +189,7 @@ def test_an_interval_that_reaches_enough_is_no_contention() -> None:
         ranks=8,
         better="higher",
     )
-    (finding,) = told([shaky], BLOCKED, "shared-resource")
+    (finding,) = findings_of_kind([shaky], BLOCKED, "shared-resource")
     assert "points to" not in finding.headline
 
 
@@ -209,24 +209,26 @@ def test_an_interval_that_reaches_enough_is_no_contention() -> None:
 )
 def test_rings_and_the_nodes_that_they_cross(of: Sequence[int] | None, ratio: float, says: str) -> None:
     summaries = [study("ring", "natural_bandwidth", 1e9), study("ring", "random_bandwidth", ratio * 1e9)]
-    (finding,) = told(summaries, of, "rings")
+    (finding,) = findings_of_kind(summaries, of, "rings")
     assert f"{ratio:.3f}"[:4] in finding.headline and says in finding.detail
 
 
 def test_rings_of_b_eff_serve_where_ring_did_not_run() -> None:
     summaries = [study("b_eff", "rings", 8e9), study("b_eff", "randoms", 4e9)]
-    (finding,) = told(summaries, BLOCKED, "rings")
+    (finding,) = findings_of_kind(summaries, BLOCKED, "rings")
     assert "0.500 times" in finding.headline
 
 
 def test_phases_tell_how_many_messages_cross() -> None:
     summaries = [study("dense_pairwise", "middle_to_first", 0.4, "1", bytes=4096)]
-    (finding,) = told(summaries, BLOCKED, "phases")
+    (finding,) = findings_of_kind(summaries, BLOCKED, "phases")
     assert finding.headline.startswith(
         "Pairs at growing distance: phases with the farthest partners get 0.400"
     )
     assert "50 % of the messages leave their node in the first phase, 100 % in the middle" in finding.detail
-    (even,) = told([study("dense_pairwise", "middle_to_first", 0.98, "1", bytes=4096)], BLOCKED, "phases")
+    (even,) = findings_of_kind(
+        [study("dense_pairwise", "middle_to_first", 0.98, "1", bytes=4096)], BLOCKED, "phases"
+    )
     assert "far partners cost nothing" in even.headline
 
 
@@ -235,9 +237,11 @@ def test_halves_that_differ() -> None:
         study("bisection", "random_bandwidth_min", 1e9),
         study("bisection", "random_bandwidth_max", 3e9),
     ]
-    (finding,) = told(halves, BLOCKED, "bisection")
+    (finding,) = findings_of_kind(halves, BLOCKED, "bisection")
     assert "1.00 GB/s to 3.00 GB/s" in finding.headline and "cannot tell" in finding.detail
-    assert not told([halves[0], study("bisection", "random_bandwidth_max", 1.05e9)], BLOCKED, "bisection")
+    assert not findings_of_kind(
+        [halves[0], study("bisection", "random_bandwidth_max", 1.05e9)], BLOCKED, "bisection"
+    )
 
 
 def test_the_busiest_node() -> None:

@@ -93,14 +93,16 @@ def test_an_order_that_is_told_counts_instead_of_the_memory_given() -> None:
     """The extrapolation uses the measured matrix order, not the memory given: HPL reserves memory for panels,
     so with 1 MiB its matrix uses only three quarters of it.
     """
-    told = [replace(summary, metric="order", median=order(0.75 * memory)) for summary, memory in given()]
+    told = [
+        replace(summary, metric="order", median=order(0.75 * memory)) for summary, memory in measured_cases()
+    ]
     rates = measured("hpl", "rate", lambda memory: hpl_rate(0.75 * memory))
     (found,) = extrapolated([*rates, *told], RUN)
     assert found.points[0][0] == pytest.approx(0.75 * MEMORIES[0])
     assert found.value == pytest.approx(hpl_rate(1.6e9), rel=1e-6)
 
 
-def given() -> list[tuple[Summary, int]]:
+def measured_cases() -> list[tuple[Summary, int]]:
     return list(zip(measured("hpl", "rate", hpl_rate), MEMORIES, strict=True))
 
 

@@ -23,7 +23,9 @@ def run(**changes: Any) -> Run:
     return with_launches([{**LAUNCH, **changes}] * 5, run="r")
 
 
-def found(summaries: list[Summary], kind: str, rows: tuple[Row, ...] = (), **changes: Any) -> list[Finding]:
+def findings_of_kind(
+    summaries: list[Summary], kind: str, rows: tuple[Row, ...] = (), **changes: Any
+) -> list[Finding]:
     return [finding for finding in findings(summaries, [run(**changes)], rows) if finding.kind == kind]
 
 
@@ -49,19 +51,19 @@ def test_nothing_measured_nothing_told() -> None:
 
 def test_bandwidth_that_falls_again_is_told() -> None:
     falling = curve((size, time * (1 + size / 2e6)) for size, time in LINE)
-    assert "At 4 MiB the bandwidth drops to" in found(falling, "headline")[0].detail
+    assert "At 4 MiB the bandwidth drops to" in findings_of_kind(falling, "headline")[0].detail
 
 
 def test_protocol_switch() -> None:
     jumping = curve((size, time * (1.5 if size >= 65536 else 1)) for size, time in LINE)
-    (finding,) = found(jumping, "protocol-switch")
+    (finding,) = findings_of_kind(jumping, "protocol-switch")
     assert finding.headline == "Protocol switch between 32 KiB and 64 KiB: messages take 1.50 times as long"
 
 
 def test_messages_both_ways() -> None:
     pingping = curve([(8, 2.1e-6), (65536, 2 * PINGPONG[16].median)], "pingping")
     exchange = curve([(8, 4.2e-6)], "exchange")
-    told = found([*PINGPONG, *pingping, *exchange], "both-ways")
+    told = findings_of_kind([*PINGPONG, *pingping, *exchange], "both-ways")
     assert (
         "pingping: simultaneous messages both ways take up to 2.00 times as long as one way (64 KiB)"
         in told[0].headline
@@ -82,15 +84,19 @@ def test_messages_both_ways() -> None:
 )
 def test_slow_collectives(benchmark: str, messages: int) -> None:
     one = PINGPONG[3].median
-    assert not found([*PINGPONG, collective(benchmark, 2.9 * messages * one, 4)], "slow-collective")
-    (finding,) = found([*PINGPONG, collective(benchmark, 6 * messages * one, 4)], "slow-collective")
+    assert not findings_of_kind(
+        [*PINGPONG, collective(benchmark, 2.9 * messages * one, 4)], "slow-collective"
+    )
+    (finding,) = findings_of_kind(
+        [*PINGPONG, collective(benchmark, 6 * messages * one, 4)], "slow-collective"
+    )
     assert f"{benchmark} of 8 B on 4 ranks takes 6.00 times as long" in finding.headline
     assert f"the {messages} successive messages" in finding.detail
     assert finding.severity == "warning"
 
 
 def test_a_barrier_has_no_size() -> None:
-    (finding,) = found([*PINGPONG, collective("barrier", 100e-6, 2, None)], "slow-collective")
+    (finding,) = findings_of_kind([*PINGPONG, collective("barrier", 100e-6, 2, None)], "slow-collective")
     assert "barrier on 2 ranks" in finding.headline
 
 
@@ -98,11 +104,11 @@ def test_ranks_that_are_no_power_of_two() -> None:
     sweep = [
         collective("allreduce", time, ranks) for ranks, time in [(2, 1e-6), (3, 4e-6), (4, 2e-6), (5, 9e-6)]
     ]
-    (finding,) = found(sweep, "power-of-two")
+    (finding,) = findings_of_kind(sweep, "power-of-two")
     assert finding.headline == "allreduce of 8 B on 3 ranks takes 2.00 times as long as on 4"
-    assert not found([*sweep[:1], collective("allreduce", 2.1e-6, 3), *sweep[2:]], "power-of-two")
+    assert not findings_of_kind([*sweep[:1], collective("allreduce", 2.1e-6, 3), *sweep[2:]], "power-of-two")
     shaky = case([1.9e-6, 2e-6, 3e-6, 3e-6, 3e-6], case="x", benchmark="allreduce", ranks=3)
-    assert not found([sweep[0], shaky, sweep[2]], "power-of-two")  # the intervals overlap
+    assert not findings_of_kind([sweep[0], shaky, sweep[2]], "power-of-two")  # the intervals overlap
 
 
 def test_oversubscribed_results_are_not_judged() -> None:
@@ -115,53 +121,55 @@ def test_oversubscribed_results_are_not_judged() -> None:
 
 def test_two_modes() -> None:
     bimodal = case([1.0e-6, 1.01e-6, 0.5e-6, 1.02e-6, 1.0e-6])
-    (finding,) = found([bimodal], "two-modes")
+    (finding,) = findings_of_kind([bimodal], "two-modes")
     assert (
         finding.headline == "1 of 5 launches is 2.00 times as fast as the others: pingpong of 8 B on 2 ranks"
     )
     assert "kiviat run --bind" in finding.detail
-    assert not found([bimodal], "unstable")
+    assert not findings_of_kind([bimodal], "unstable")
     worse = case([1e-6, 1e-6, 3e-6, 1e-6, 1e-6], case="bcast/ranks=2/bytes=8", benchmark="bcast")
-    (finding,) = found([bimodal, worse], "two-modes")
+    (finding,) = findings_of_kind([bimodal, worse], "two-modes")
     assert [name for name, _ in finding.evidence] == ["bcast/ranks=2/bytes=8", "pingpong/ranks=2/bytes=8"]
     assert finding.headline.startswith("1 of 5 launches is 3.00 times as slow as the others")
 
 
 def test_scattered_launches_have_no_two_modes() -> None:
     scattered = case([1.0e-6, 1.4e-6, 2.1e-6, 2.9e-6, 4.0e-6])
-    assert not found([scattered], "two-modes")
-    assert found([scattered], "unstable")
+    assert not findings_of_kind([scattered], "two-modes")
+    assert findings_of_kind([scattered], "unstable")
 
 
 def test_instability() -> None:
-    (finding,) = found([case([1.0e-6, 1.03e-6, 1.06e-6, 1.09e-6, 1.12e-6]), *PINGPONG[4:]], "unstable")
+    (finding,) = findings_of_kind(
+        [case([1.0e-6, 1.03e-6, 1.06e-6, 1.09e-6, 1.12e-6]), *PINGPONG[4:]], "unstable"
+    )
     assert finding.headline == "Launches differ by more than 10 % in 1 of 20 cases"
     assert "1.00 µs to 1.12 µs" in finding.detail
-    assert not found([case([1.0e-6, 1.02e-6, 1.04e-6, 1.06e-6, 1.08e-6])], "unstable")
+    assert not findings_of_kind([case([1.0e-6, 1.02e-6, 1.04e-6, 1.06e-6, 1.08e-6])], "unstable")
 
 
 def test_cases_that_did_not_converge() -> None:
-    (finding,) = found([*PINGPONG, case([1e-6] * 5, stopped_by="budget")], "not-converged")
+    (finding,) = findings_of_kind([*PINGPONG, case([1e-6] * 5, stopped_by="budget")], "not-converged")
     assert finding.headline == "The median misses its target precision in 1 of 24 cases"
-    assert not found([case([1e-6] * 5, stopped_by="budget", mode="fixed")], "not-converged")
-    assert not found([case([1e-6] * 5, stopped_by=None, clock="reported")], "not-converged")
+    assert not findings_of_kind([case([1e-6] * 5, stopped_by="budget", mode="fixed")], "not-converged")
+    assert not findings_of_kind([case([1e-6] * 5, stopped_by=None, clock="reported")], "not-converged")
 
 
 def test_too_few_launches() -> None:
-    (finding,) = found([case([1e-6] * 4), *PINGPONG], "too-few-launches")
+    (finding,) = findings_of_kind([case([1e-6] * 4), *PINGPONG], "too-few-launches")
     assert finding.headline == "Fewer than 5 launches, so no interval, in 1 of 24 cases"
-    assert not found([case([1e-6], clock="simulated")], "too-few-launches")
+    assert not findings_of_kind([case([1e-6], clock="simulated")], "too-few-launches")
     study = [
         case([1e9] * 2, case="ring", benchmark="ring", metric=metric) for metric in ("natural", "random")
     ]
-    (finding,) = found([*study, *PINGPONG], "too-few-launches")
+    (finding,) = findings_of_kind([*study, *PINGPONG], "too-few-launches")
     assert finding.headline.endswith("in 1 of 24 cases") and finding.evidence == (("ring", "natural"),)
 
 
 def test_what_a_launch_warns_of() -> None:
-    (embedded,) = found(PINGPONG, "embedded-mpi", embedded=True)
+    (embedded,) = findings_of_kind(PINGPONG, "embedded-mpi", embedded=True)
     assert embedded.headline == "Embedded MPICH: not for publication"
-    (tcp,) = found(PINGPONG, "tcp-fallback", transport={**TRANSPORT, "fallback_to_tcp": True})
+    (tcp,) = findings_of_kind(PINGPONG, "tcp-fallback", transport={**TRANSPORT, "fallback_to_tcp": True})
     assert "TCP" in tcp.headline and "ucx_info" in tcp.detail
     misplaced = {
         "policy": "cyclic",
@@ -169,10 +177,10 @@ def test_what_a_launch_warns_of() -> None:
         "nodes": [0, 1],
         "differences": ["1 rank shares a node"],
     }
-    (elsewhere,) = found(PINGPONG, "misplaced", placement=misplaced)
+    (elsewhere,) = findings_of_kind(PINGPONG, "misplaced", placement=misplaced)
     assert "in 5 of 5 launches" in elsewhere.headline and "1 rank shares a node." in elsewhere.detail
-    assert not found(PINGPONG, "misplaced", placement={**misplaced, "differences": []})
-    (failed,) = found(PINGPONG, "failed-launches", outcome="failed", reason="exit 9")
+    assert not findings_of_kind(PINGPONG, "misplaced", placement={**misplaced, "differences": []})
+    (failed,) = findings_of_kind(PINGPONG, "failed-launches", outcome="failed", reason="exit 9")
     assert "5 of 5 launches failed" in failed.headline and "exit 9" in failed.detail
 
 
@@ -185,7 +193,7 @@ def test_failures_and_skips() -> None:
         row(case="d"),
         row(case="e", run="another", outcome="failed"),
     )
-    told = found([], "failures", rows)
+    told = findings_of_kind([], "failures", rows)
     assert [finding.headline for finding in told] == [
         "Wrong data arrived in 1 case: byte 3 is 7, not 8",
         "1 case failed in timing: timed out",

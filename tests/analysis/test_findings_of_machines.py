@@ -40,7 +40,7 @@ def machine(label: str, values: Values, *more: Summary, runs: Sequence[Run] = ()
     return Machine(label, runs, [*summarise(rows), *more], {})
 
 
-def found(*machines: Machine) -> dict[str, Finding]:
+def findings_by_kind(*machines: Machine) -> dict[str, Finding]:
     return {one.kind: one for one in findings_across(machines, earlier_traits())}
 
 
@@ -49,12 +49,12 @@ def barrier(*times: float, ranks: Sequence[int] = (2, 4, 8, 16)) -> Values:
 
 
 def test_one_machine_or_equal_machines_have_no_findings() -> None:
-    assert not found(machine("a", barrier(1e-6, 2e-6)))
-    assert not found(machine("a", barrier(1e-6, 2e-6)), machine("b", barrier(1.02e-6, 2e-6)))
+    assert not findings_by_kind(machine("a", barrier(1e-6, 2e-6)))
+    assert not findings_by_kind(machine("a", barrier(1e-6, 2e-6)), machine("b", barrier(1.02e-6, 2e-6)))
 
 
 def test_a_leader_on_the_most_ranks_by_its_factor() -> None:
-    told = found(
+    told = findings_by_kind(
         machine("a", barrier(1e-6, 2e-6, 3e-6)),
         machine("b", barrier(2e-6, 4e-6, 9e-6, 20e-6)),
         machine("c", barrier(5e-6, 8e-6, 30e-6)),
@@ -65,7 +65,9 @@ def test_a_leader_on_the_most_ranks_by_its_factor() -> None:
 
 
 def test_a_crossing_between_two_numbers_of_ranks() -> None:
-    told = found(machine("a", barrier(1e-6, 2e-6, 9e-6)), machine("b", barrier(2e-6, 3e-6, 4e-6)))["crossing"]
+    told = findings_by_kind(machine("a", barrier(1e-6, 2e-6, 9e-6)), machine("b", barrier(2e-6, 3e-6, 4e-6)))[
+        "crossing"
+    ]
     assert told.headline == "barrier: a is ahead up to 4 ranks, b from 8 ranks on"
 
 
@@ -84,7 +86,7 @@ def test_curves_whose_intervals_overlap_do_not_cross() -> None:
             )
         )
     ]
-    kinds = found(machine("a", barrier(4e-6, 4e-6)), Machine("b", (), wide, {}))
+    kinds = findings_by_kind(machine("a", barrier(4e-6, 4e-6)), Machine("b", (), wide, {}))
     assert "crossing" not in kinds and "leader" not in kinds
 
 
@@ -97,7 +99,7 @@ def test_oversubscribed_and_disturbed_values_are_left_out(unfair: dict[str, Any]
 def test_what_an_oncoming_message_costs() -> None:
     one_way: Values = {("pingpong", 2, 1 << 20): 1e-3, ("pingping", 2, 1 << 20): 1e-3}
     both: Values = {("pingpong", 2, 1 << 20): 1e-3, ("pingping", 2, 1 << 20): 2e-3}
-    told = found(machine("full", one_way), machine("half", both))["oncoming"]
+    told = findings_by_kind(machine("full", one_way), machine("half", both))["oncoming"]
     assert told.headline == "An oncoming message of 1 MiB costs half 50 % of its bandwidth, full 0 %"
 
 
@@ -120,14 +122,14 @@ def test_what_random_order_costs_rings() -> None:
         ]
         return Machine(label, (), summarise(rows), {})
 
-    told = found(rings("a", 0.9e9), rings("b", 0.3e9))["rings-across"]
+    told = findings_by_kind(rings("a", 0.9e9), rings("b", 0.3e9))["rings-across"]
     assert told.headline == "Random order leaves b 30 % of its natural ring, a 90 %"
     assert "b keeps 30 % on 8 ranks, 15 % of its best ping-pong" in told.detail
 
 
 def test_numbers_of_ranks_between_powers_of_two() -> None:
     ranks = (4, 6, 8)
-    told = found(
+    told = findings_by_kind(
         machine("even", barrier(1e-6, 1.5e-6, 2e-6, ranks=ranks)),
         machine("odd", barrier(1e-6, 6e-6, 2e-6, ranks=ranks)),
     )["powers-of-two-across"]
@@ -139,8 +141,8 @@ def test_the_step_to_a_second_node() -> None:
     # study_run places two ranks on each node.
     near = machine("near", barrier(1e-6, 2e-6, ranks=(2, 4)), runs=[study_run("near")])
     far = machine("far", barrier(1e-6, 20e-6, ranks=(2, 4)), runs=[study_run("far")])
-    assert "second-node" not in found(near)
-    told = found(near, far)["second-node"]
+    assert "second-node" not in findings_by_kind(near)
+    told = findings_by_kind(near, far)["second-node"]
     assert told.headline == "barrier: the step to a second node costs far 20.0 times, near 2.00 times"
 
 
@@ -148,7 +150,7 @@ def test_curves_that_are_not_monotonic_beside_one_that_is() -> None:
     sizes = (1024, 2048, 4096)
     rising: Values = {("bcast", 4, size): size * 1e-9 for size in sizes}
     falling: Values = {**rising, ("bcast", 4, 2048): 6e-6}
-    told = found(machine("a", rising), machine("b", falling))["not-monotonic"]
+    told = findings_by_kind(machine("a", rising), machine("b", falling))["not-monotonic"]
     assert told.headline == "bcast on 4 ranks: b is 1.46 times faster at 4 KiB than at 2 KiB"
     assert "a rises throughout" in told.detail
 

@@ -28,7 +28,7 @@ from tests.report.scaling_runs import (
 RANKS = (1, 8, 64)
 
 
-def asked_of(*sources: Source) -> dict[tuple[str, str], Verdict]:
+def verdicts_by_claim(*sources: Source) -> dict[tuple[str, str], Verdict]:
     """Return the verdicts by row identifier and kind of claim."""
     found = scaling_verdicts(scaling(sources, Selection()).studies, sources)
     asked = {(one.row.id, one.claim.asks): one for one in found if one.claim}
@@ -37,7 +37,7 @@ def asked_of(*sources: Source) -> dict[tuple[str, str], Verdict]:
 
 
 def test_a_machine_that_is_always_quicker_is_what_was_published() -> None:
-    found = asked_of(modelled(SICORTEX, lambda p: 4.0), modelled(CLUSTER, lambda p: 1 + p / 64))
+    found = verdicts_by_claim(modelled(SICORTEX, lambda p: 4.0), modelled(CLUSTER, lambda p: 1 + p / 64))
     one = found["S-021", "quicker"]
     assert (one.verdict, one.predicted) == ("agrees", True)
     assert one.words == "2.00 to 3.94 times as much per second, on 1 to 64 ranks"
@@ -45,7 +45,9 @@ def test_a_machine_that_is_always_quicker_is_what_was_published() -> None:
 
 
 def test_one_number_of_ranks_on_which_it_is_slower_contradicts() -> None:
-    found = asked_of(modelled(SICORTEX, lambda p: 4.0), modelled(CLUSTER, lambda p: 5.0 if p == 64 else 1.0))
+    found = verdicts_by_claim(
+        modelled(SICORTEX, lambda p: 4.0), modelled(CLUSTER, lambda p: 5.0 if p == 64 else 1.0)
+    )
     one = found["S-021", "quicker"]
     assert one.verdict == "disagrees" and one.words.endswith("on 1 to 64 ranks; less on 64")
 
@@ -65,7 +67,7 @@ def test_who_nearly_catches_up(at_64: float, ranks: tuple[int, ...], verdict: st
         "kind": "strong",
         "notes": {"atoms": "4194304"},
     }
-    found = asked_of(
+    found = verdicts_by_claim(
         modelled(SICORTEX, lambda p: (at_64 if p == 64 else 4) / p, **about),
         modelled(CLUSTER, lambda p: 1 / p, **about),
     )
@@ -80,7 +82,7 @@ def test_who_nearly_catches_up(at_64: float, ranks: tuple[int, ...], verdict: st
 )
 def test_poor_performance_is_that_of_the_size_it_was_said_of(atoms: str, serial: float, verdict: str) -> None:
     notes = {"atoms": atoms}
-    found = asked_of(modelled(CLUSTER, amdahl(serial), benchmark="lj", kind="strong", notes=notes))
+    found = verdicts_by_claim(modelled(CLUSTER, amdahl(serial), benchmark="lj", kind="strong", notes=notes))
     one = found["S-027", "poor"]
     assert one.verdict == verdict
     if atoms == "32000":
@@ -98,7 +100,7 @@ def test_sockets_watts_and_peaks_of_a_machine() -> None:
     of 15 W yield 388 Mflop/s per watt.
     """
     slow, quick = (modelled(SICORTEX, constant(s)) for s in (2.0, 1.0))
-    found, too_quick = asked_of(slow), asked_of(quick)
+    found, too_quick = verdicts_by_claim(slow), verdicts_by_claim(quick)
     sockets = found["S-039", "sockets"]
     assert (sockets.verdict, sockets.words) == ("agrees", "11 sockets for 64 ranks")
     for row, asks, words in (
@@ -116,7 +118,7 @@ def test_sockets_watts_and_peaks_of_a_machine() -> None:
         assert (one.verdict, one.words, one.study) == ("cannot tell", f"no run of {CLUSTER}", None)
     # one verdict per row, not one per part of its claim
     assert len([name for name, _ in found if name == "S-028"]) == 1
-    assert asked_of(modelled("a laptop", lambda p: 1.0)) == {}
+    assert verdicts_by_claim(modelled("a laptop", lambda p: 1.0)) == {}
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.5, "agrees"), (1.01, "cannot tell"), (0.5, "disagrees")])
@@ -129,7 +131,7 @@ def test_what_was_measured_counts_beyond_its_scatter(ratio: float, verdict: str)
         run = scaling_run(name, RANKS, machine={**scaling_run_json()["machine"], "name": name})
         rows = program_rows(name, constant(seconds), RANKS, noise=0.05, seed=len(name))
         sources.append(Source(name, (run,), rows))
-    one = asked_of(*sources)["S-021", "quicker"]
+    one = verdicts_by_claim(*sources)["S-021", "quicker"]
     assert (one.verdict, one.predicted) == (verdict, False)
 
 
@@ -166,7 +168,7 @@ def test_watts_that_were_measured_confirm_or_contradict(node_w: float, system: s
         None,
         None,
     )
-    found = asked_of(Source(SICORTEX, (run,), rows, [power]))
+    found = verdicts_by_claim(Source(SICORTEX, (run,), rows, [power]))
     assert (found["S-031", "watts"].verdict, found["S-033", "socket_watts"].verdict) == (system, socket)
     assert found["S-031", "watts"].words == f"{16 * node_w:.0f} W for 32 sockets, measured"
 

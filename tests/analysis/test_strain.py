@@ -20,7 +20,7 @@ from tests.analysis.test_contention import BLOCKED, CYCLIC, ONE_NODE, OWN_NODES,
 from tests.analysis.test_grids import sick_tables, table_row
 
 
-def told(
+def findings_of(
     summaries: Sequence[Summary], of: Sequence[int] | None = BLOCKED, tables: Sequence[Grid] = ()
 ) -> list[Finding]:
     return list(findings(summaries, tables, partial(nodes_of, run(of)), lambda rank: f"n{rank // 2}"))
@@ -51,13 +51,13 @@ def distance(near_s: float, far_s: float) -> list[Summary]:
     ],
 )
 def test_distance_is_told_with_the_nodes(of: Sequence[int] | None, why: str) -> None:
-    (finding,) = told(distance(1e-6, 20e-6), of)
+    (finding,) = findings_of(distance(1e-6, 20e-6), of)
     assert "20.0 times" in finding.headline and why in finding.detail
     assert "8.00 GB/s against 1.00 GB/s" in finding.detail and len(finding.evidence) == 4
 
 
 def test_ranks_that_are_all_as_near() -> None:
-    (finding,) = told(distance(1e-6, 1.02e-6), ONE_NODE)
+    (finding,) = findings_of(distance(1e-6, 1.02e-6), ONE_NODE)
     assert "as long to the farthest rank as to the nearest" in finding.headline
 
 
@@ -67,15 +67,15 @@ def test_what_is_left_for_work() -> None:
         study("hpo_recv", "availability", 4.0, "%", bytes=1 << 22),
         study("hpo_recv", "availability", 90.0, "%", bytes=8),
     ]
-    (finding,) = told(summaries)
+    (finding,) = findings_of(summaries)
     assert (
         finding.headline
         == "Available for computation during a 4 MiB message: 97.0 % when sending and 4.00 % when receiving"
     )
     assert "cannot distinguish the two" in finding.detail
-    (good,) = told(summaries[:1])
+    (good,) = findings_of(summaries[:1])
     assert "cost computation little" in good.detail
-    (crowded,) = told([study("hpo_recv", "availability", 4.0, "%", bytes=8, oversubscribed=True)])
+    (crowded,) = findings_of([study("hpo_recv", "availability", 4.0, "%", bytes=8, oversubscribed=True)])
     assert "how processes share processors" in crowded.detail and crowded.importance < finding.importance
 
 
@@ -84,9 +84,9 @@ def test_messages_that_cost_more_than_their_time() -> None:
 
     Eight ranks on two cores, which reported eight, once yielded "-160 % of the time is available for work".
     """
-    (none,) = told([study("hpo_recv", "availability", -12.0, "%", bytes=1 << 20)])
+    (none,) = findings_of([study("hpo_recv", "availability", -12.0, "%", bytes=1 << 20)])
     assert "1 MiB message: nothing when receiving" in none.headline and "hides little" in none.detail
-    (lost,) = told([study("hpo_recv", "availability", -160.0, "%", bytes=1 << 20)])
+    (lost,) = findings_of([study("hpo_recv", "availability", -160.0, "%", bytes=1 << 20)])
     assert "2.60 times as long as alone" in lost.detail and lost.importance < none.importance
 
 
@@ -94,11 +94,13 @@ def test_threads() -> None:
     single = times("pingpong", 1e-6)
     one = times("latency_mt", 1.5e-6, case="latency_mt/threads=1", axes={"threads": "1"})
     two = times("latency_mt", 6e-6, case="latency_mt")
-    several, locks = told([single, two, one])[::-1]
+    several, locks = findings_of([single, two, one])[::-1]
     assert "MPI_THREAD_MULTIPLE makes a short message 1.50 times as slow" in locks.headline
     assert "4.00 times the latency of one" in several.headline
-    assert told([single, times("latency_mt", 1.05e-6, axes={"threads": 1})]) == []
-    assert told([times("pingpong", 1e-6, bytes=64), one]) == []  # nothing is compared, because sizes differ
+    assert findings_of([single, times("latency_mt", 1.05e-6, axes={"threads": 1})]) == []
+    assert (
+        findings_of([times("pingpong", 1e-6, bytes=64), one]) == []
+    )  # nothing is compared, because sizes differ
 
 
 def noise(mean: float, worst: float, of_ranks: Sequence[float], **changes: object) -> Finding:
@@ -110,7 +112,7 @@ def noise(mean: float, worst: float, of_ranks: Sequence[float], **changes: objec
         study("noise", "noise_max", worst, "%", **changes),
         study("noise", "detour_max", 4e-3, "s", **changes),
     ]
-    (finding,) = told(summaries, tables=tables)
+    (finding,) = findings_of(summaries, tables=tables)
     return finding
 
 
@@ -131,7 +133,7 @@ def sickness(*named: tuple[list[str], list[int]], oversubscribed: bool = False) 
         study("sick_links", "slowdown_max", 3.0, "1", **changes),
         study("sick_links", "pairs_measured", 80.0, "%", **changes),
     ]
-    return told(summaries, tables=tables)
+    return findings_of(summaries, tables=tables)
 
 
 def test_the_slow_are_named_with_their_hosts() -> None:
@@ -154,5 +156,5 @@ def test_nobody_is_slow() -> None:
 
 
 def test_nothing_measured_nothing_told() -> None:
-    assert told([]) == []
-    assert told([case([1e-6] * 5)]) == []
+    assert findings_of([]) == []
+    assert findings_of([case([1e-6] * 5)]) == []

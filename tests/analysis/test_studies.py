@@ -78,15 +78,15 @@ def times(name: str, values: dict[int, float]) -> list[Any]:
     ]
 
 
-def found(judged: Sequence[JudgedRow], name: str) -> list[JudgedRow]:
+def verdicts_on(judged: Sequence[JudgedRow], name: str) -> list[JudgedRow]:
     return [one for one in judged if one.verdict.row.id == name]
 
 
 def test_a_number_is_compared_and_a_fitted_row_is_no_evidence() -> None:
     altix = machine(ALTIX, bandwidths({1 << 20: 1069e6}), calibrated_on=["F1-007"])
-    (one,) = found(verdicts(STUDY, [altix]), "F1-007")
+    (one,) = verdicts_on(verdicts(STUDY, [altix]), "F1-007")
     assert one.verdict.error == pytest.approx(0) and one.fitted
-    (other,) = found(verdicts(STUDY, [altix]), "F1-001")
+    (other,) = verdicts_on(verdicts(STUDY, [altix]), "F1-001")
     assert other.verdict.words == "it takes 256 ranks, and the results reach 2 ranks"
     assert summed([one, other]).errors == ()
 
@@ -94,10 +94,10 @@ def test_a_number_is_compared_and_a_fitted_row_is_no_evidence() -> None:
 def test_a_sentence_about_two_machines_takes_results_of_both() -> None:
     dell = machine(DELL, times("barrier", {64: 70e-6}))
     altix = machine(ALTIX, times("barrier", {64: 10e-6}))
-    (one,) = found(verdicts(STUDY, [dell, altix]), "F2-047")
+    (one,) = verdicts_on(verdicts(STUDY, [dell, altix]), "F2-047")
     assert (one.verdict.answer, one.verdict.holds) == (pytest.approx(7), True)
     assert one.verdict.predicted
-    (alone,) = found(verdicts(STUDY, [altix]), "F2-047")
+    (alone,) = verdicts_on(verdicts(STUDY, [altix]), "F2-047")
     assert alone.verdict.words == f"no results of {DELL}"
 
 
@@ -112,7 +112,7 @@ def test_sentences_are_put_to_machines_that_the_paper_does_not_know() -> None:
         for n, value in ((2, 9e9), (4, 5e9), (8, 3e9))
     ]
     study = replace(STUDY, paper="saini-ciotti-gunney")
-    foreign = [one for one in found(verdicts(study, [results(here, rows)]), "H-057") if one.foreign]
+    foreign = [one for one in verdicts_on(verdicts(study, [results(here, rows)]), "H-057") if one.foreign]
     assert [one.verdict.holds for one in foreign] == [True]
     assert summed(foreign).judged == 0
 

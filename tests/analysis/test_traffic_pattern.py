@@ -18,7 +18,7 @@ def traffic(ranks: int, *parts: tuple[Pairs, int]) -> Traffic:
     return Traffic.of_entries(ranks, [(a, b, 1, size) for pairs, size in parts for a, b in pairs])
 
 
-def said(ranks: int, *parts: tuple[Pairs, int]) -> str:
+def description_of(ranks: int, *parts: tuple[Pairs, int]) -> str:
     return " ".join(describe(traffic(ranks, *parts)))
 
 
@@ -76,14 +76,14 @@ def columns(size: int, ranks: int) -> Pairs:
     ],
 )  # fmt: skip
 def test_known_patterns(ranks: int, pairs: Pairs, words: str) -> None:
-    text = said(ranks, (list(pairs), 1000))
+    text = description_of(ranks, (list(pairs), 1000))
     assert words in text
     assert text.startswith("All of them") and "no pattern" not in text
 
 
 def test_pairs_that_are_missing_or_light_do_not_hide_a_pattern() -> None:
     pairs = list(grid((8, 8), periodic=False))
-    text = said(64, (pairs[5:], 1000), ([(0, 37), (50, 3)], 100))
+    text = description_of(64, (pairs[5:], 1000), ([(0, 37), (50, 3)], 100))
     assert "nearest neighbours in a 8 × 8 grid" in text
 
 
@@ -97,13 +97,13 @@ def test_a_mixture() -> None:
 def test_random_pairs_are_no_pattern() -> None:
     rng = np.random.default_rng(3)
     pairs = {(int(a), int(b)) for a, b in rng.integers(0, 64, (400, 2)) if a != b}
-    text = said(64, (pairs, 10))
+    text = description_of(64, (pairs, 10))
     assert "no known pattern" in text
     assert "partners per sending rank" in text
 
 
 def test_groups_apart() -> None:
-    assert "4 groups of 6 ranks each exchange no messages" in said(24, (rows(6, 24), 10))
+    assert "4 groups of 6 ranks each exchange no messages" in description_of(24, (rows(6, 24), 10))
 
 
 def test_nothing_is_sent() -> None:
@@ -113,5 +113,5 @@ def test_nothing_is_sent() -> None:
 
 def test_many_ranks_take_no_time() -> None:
     """The pattern of 4,096 ranks in a cube is recognised quickly."""
-    text = said(4096, (grid((16, 16, 16), periodic=False), 10))
+    text = description_of(4096, (grid((16, 16, 16), periodic=False), 10))
     assert "nearest neighbours in a 16 × 16 × 16 grid" in text

@@ -39,7 +39,9 @@ def test_a_node_is_alone_with_its_link() -> None:
             there = {said(cluster, node, "readlink", f"/proc/self/ns/{kind}") for node in ("n1", "n2", "n3")}
             assert len(there) == 3, f"each node has its {kind} namespace"
             assert f"{kind}:[{ours}]\n" not in there
-        assert cluster.bytes_sent() == {"n1": 0, "n2": 0, "n3": 0}, "nodes send bytes although no rank communicates"
+        assert cluster.bytes_sent() == {"n1": 0, "n2": 0, "n3": 0}, (
+            "nodes send bytes although no rank communicates"
+        )
     assert not cluster.folder.exists()
 
 

@@ -31,7 +31,7 @@ def flows(simgrid: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-def told(
+def times_and_in_flight(
     simulation: Simulation, flows: Path, places: list[Place], *rounds: str
 ) -> list[list[tuple[float, float, float]]]:
     """Return, for each round and rank, the seconds that its acts took and the seconds with its messages in
@@ -45,7 +45,7 @@ def told(
 
 def seconds(simulation: Simulation, flows: Path, places: list[Place], *rounds: str) -> list[list[float]]:
     """Return, for each round and rank, the seconds that its acts took."""
-    return [[took for took, _, _ in line] for line in told(simulation, flows, places, *rounds)]
+    return [[took for took, _, _ in line] for line in times_and_in_flight(simulation, flows, places, *rounds)]
 
 
 def test_two_flows_on_a_link_get_half_of_it_each(small: Simulation, flows: Path) -> None:
@@ -164,10 +164,10 @@ def test_each_rank_of_a_ring_has_messages_under_way_to_and_from_its_neighbours(
     """In a ring each rank's messages are in flight from the first to the last; overlapping messages count
     once.
     """
-    (alone,) = told(small, flows, APART, RING)
+    (alone,) = times_and_in_flight(small, flows, APART, RING)
     assert [under_way for _, *under_way in alone] == [pytest.approx([FAR_S, 0], rel=1e-6)] * 4
     paired: list[Place] = [(0, 0), (0, 2), (1, 0), (1, 2)]
-    (sockets,) = told(small, flows, paired, RING)
+    (sockets,) = times_and_in_flight(small, flows, paired, RING)
     near_s = 1e-6 + MANY / 1.5e9
     assert [under_way for _, *under_way in sockets] == [pytest.approx([FAR_S, near_s], rel=0.01)] * 4
 
@@ -176,7 +176,7 @@ def test_messages_one_after_the_other_are_under_way_for_their_sum(small: Simulat
     """The times of messages in sequence add up; waiting for a message that was not sent yet does not
     count.
     """
-    (late,) = told(small, flows, APART, f"send 0 1 {MANY} wait 2 0.05 send 2 1 {MANY}")
+    (late,) = times_and_in_flight(small, flows, APART, f"send 0 1 {MANY} wait 2 0.05 send 2 1 {MANY}")
     took_s, far_s, near_s = late[1]
     assert took_s > 0.05
     assert (far_s, near_s) == (pytest.approx(2 * FAR_S, rel=1e-6), 0)
@@ -189,7 +189,9 @@ def test_ranks_that_share_a_link_have_messages_under_way_for_longer(small: Simul
     messages per link, also those of other ranks on the node.
     """
     shared: list[Place] = [(0, 0), (0, 2), (1, 0), (1, 2)]
-    (alone,), (together,) = (told(small, flows, places, ALL_TO_ALL) for places in (APART, shared))
+    (alone,), (together,) = (
+        times_and_in_flight(small, flows, places, ALL_TO_ALL) for places in (APART, shared)
+    )
     beside_s = FAR_S - MANY / 1e9
     assert [far_s for _, far_s, _ in alone] == pytest.approx([3 * MANY / 1e9 + beside_s] * 4, rel=1e-3)
     assert [far_s for _, far_s, _ in together] == pytest.approx([4 * MANY / 1e9 + beside_s] * 4, rel=1e-3)

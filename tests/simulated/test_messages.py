@@ -15,7 +15,7 @@ SIZES = (0, 1, 8, 1000, 4095, 4096, 4097, 65536, 1 << 22)
 PAIRS = {"socket": [(0, 0), (0, 1)], "node": [(0, 0), (0, 2)], "network": [(0, 0), (1, 0)]}
 
 
-def said(simulation: Simulation, level: str, size: int) -> float:
+def expected_s(simulation: Simulation, level: str, size: int) -> float:
     """Return the time of a message by the machine file: send(n) + latency + hops + n / rate + receive(n)."""
     segments = [segment_numbers(segment) for segment in simulation.machine.segments[level]]
     segment = [one for one in segments if one[0] <= size][-1]
@@ -35,7 +35,7 @@ def test_a_message_alone_costs_what_the_file_says(small: Simulation, level: str)
     This compensates for two properties of SMPI: it adds 16 bytes to every message, and does not charge long
     blocking sends.
     """
-    wanted = [said(small, level, size) for size in SIZES]
+    wanted = [expected_s(small, level, size) for size in SIZES]
     assert pingpongs(small, PAIRS[level]) == pytest.approx(wanted, rel=EXACT)
 
 
@@ -144,13 +144,17 @@ def test_what_exceeds_a_ranks_share_of_the_cache_crosses_memory(
     )
     sizes = (8, cache // ranks, 65536, 1 << 22)
     places = [(0, 0), (0, 1), (0, 2), (0, 3)][:ranks]
-    wanted = [said(small, "socket", size) + max(0, size - cache / ranks) * passes / rate for size in sizes]
+    wanted = [
+        expected_s(small, "socket", size) + max(0, size - cache / ranks) * passes / rate for size in sizes
+    ]
     assert pingpongs(cold, places, sizes) == pytest.approx(wanted, rel=EXACT)
 
 
 def test_the_protocol_switches_where_the_file_says(small: Simulation) -> None:
     below, at = pingpongs(small, PAIRS["network"], (4095, 4096))
-    assert at - below == pytest.approx(said(small, "network", 4096) - said(small, "network", 4095), rel=1e-3)
+    assert at - below == pytest.approx(
+        expected_s(small, "network", 4096) - expected_s(small, "network", 4095), rel=1e-3
+    )
     assert at - below > 1e-6
 
 
@@ -158,7 +162,7 @@ def test_a_message_is_no_faster_than_its_narrowest_link(small: Simulation) -> No
     narrow = small.with_machine({"nic": {"bandwidth": number("100 MB/s")}})
     size = 1 << 22
     (time,) = pingpongs(narrow, PAIRS["network"], (size,))
-    assert time == pytest.approx(said(small, "network", size) + size * (1 / 100e6 - 1 / 1e9), rel=EXACT)
+    assert time == pytest.approx(expected_s(small, "network", size) + size * (1 / 100e6 - 1 / 1e9), rel=EXACT)
 
 
 def test_loads_in_flight_slow_messages_over_distant_hops(small: Simulation) -> None:
@@ -168,7 +172,9 @@ def test_loads_in_flight_slow_messages_over_distant_hops(small: Simulation) -> N
     size, hop_s, in_flight_bytes = 1 << 20, 0.5e-6, 1000
     slowed = small.with_machine({"mpi": {"in_flight": {"network": number(f"{in_flight_bytes} B")}}})
     (time,) = pingpongs(slowed, PAIRS["network"], (size,))
-    assert time == pytest.approx(said(small, "network", size) + size * 2 * hop_s / in_flight_bytes, rel=EXACT)
+    assert time == pytest.approx(
+        expected_s(small, "network", size) + size * 2 * hop_s / in_flight_bytes, rel=EXACT
+    )
 
 
 def test_a_case_takes_as_long_whatever_ran_before_it(small: Simulation) -> None:
