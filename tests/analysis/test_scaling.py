@@ -257,8 +257,8 @@ def test_what_cannot_be_told_is_refused_unless_somebody_says_it() -> None:
     with pytest.raises(InputError) as refused:
         only([source(scaling_run(), rows)])
     assert str(refused.value) == (
-        "cannot tell whether mystery scales strongly or weakly: the records do not say how large the problem "
-        "was; give --strong or --weak"
+        "cannot tell whether mystery scales strongly or weakly: the records do not "
+        "contain the problem size; give --strong or --weak"
     )
     assert only([source(scaling_run(), rows)], Selection(kind="strong")).kind == "strong"
     grows = hpl_rows(lambda p: 1000 * p, {"n": 1})
@@ -640,7 +640,7 @@ def test_clocks_that_change_are_told() -> None:
     saving = scaling_run(machine={**scaling_run_json()["machine"], "governor": "powersave"})
     assert doubted(saving)[0].startswith("the frequency may change with the ranks: its governor is powersave")
     unknown = scaling_run(machine={**scaling_run_json()["machine"], "governor": None})
-    assert "is not known" in doubted(unknown)[0]
+    assert "it is unknown" in doubted(unknown)[0]
 
 
 def test_what_makes_a_run_another_one_is_told() -> None:

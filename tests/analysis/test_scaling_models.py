@@ -201,7 +201,7 @@ def test_a_law_that_launches_contradict_is_called_so() -> None:
     stepped = noisy(lambda p: amdahl(0.02)(p) * (1.0 if p < 8 else 1.6), 0, noise=0.005)
     choice = choose("strong", stepped, True)
     assert all(fit.contradicted for fit in choice.fits)
-    assert choice.words.startswith("no law is as near as the launches agree")
+    assert choice.words.startswith("no law agrees with the launches within their scatter")
     amdahls = next(fit for fit in choice.fits if fit.name == "Amdahl")
     serial = amdahls.parameter("σ")
     # Its intervals then reflect the distance of the points from the law, not the small noise of launches.

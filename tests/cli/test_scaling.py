@@ -127,8 +127,8 @@ def test_the_user_says_what_records_do_not(kiviat: Kiviat, make: Make) -> None:
     done = kiviat("scaling")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "kiviat: cannot tell whether mystery scales strongly or weakly: the records do not say how large the "
-        "problem was; give --strong or --weak\n"
+        "kiviat: cannot tell whether mystery scales strongly or weakly: the records do not contain the "
+        "problem size; give --strong or --weak\n"
     )
     done = kiviat("scaling", "--weak", "--metric", "time")
     assert done.returncode == 0
@@ -240,4 +240,4 @@ def test_a_simulated_curve_says_that_it_has_no_spread() -> None:
     """Its parameters had no intervals, without a word."""
     simulated = modelled("a", amdahl(0.1), ranks=(1, 2, 4, 8))
     told = doubts(scaling([simulated], Selection()).studies[0].curves[0], simulated.runs, [])
-    assert any(words.startswith("no spread: simulated") for words in told)
+    assert any(words.startswith("simulated: results do not vary") for words in told)

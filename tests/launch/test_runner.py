@@ -166,7 +166,7 @@ def test_a_line_cut_short_by_death(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("act", "reason"), [("forgotten", "without its result"), ("incomplete", "KeyError: 'metrics'")]
+    ("act", "reason"), [("forgotten", "before the case had a result"), ("incomplete", "KeyError: 'metrics'")]
 )
 def test_a_result_that_is_missing_or_incomplete(run: Run, act: str, reason: str) -> None:
     outcome = run(plan(case("a/1", act), case("b/1")))

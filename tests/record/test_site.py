@@ -61,7 +61,7 @@ def test_two_of_one_name_are_refused(folders: list[Path]) -> None:
 
 def test_a_site_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KIVIAT_SITE", str(tmp_path / "none"))
-    with pytest.raises(InputError, match=r"KIVIAT_SITE names .*none, which is no folder"):
+    with pytest.raises(InputError, match=r"KIVIAT_SITE names .*none, which is not a folder"):
         site.site_folders()
 
 

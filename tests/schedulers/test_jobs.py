@@ -253,7 +253,7 @@ def test_of_a_scheduler_that_cannot_be_reached_no_job_is_gone(
     monkeypatch.setattr(Scheduler, "_run", lambda *_: said)
     assert scheduler.state_of("7") == "gone"
     said.stderr = unreachable
-    with pytest.raises(InputError, match="gives no state of job 7"):
+    with pytest.raises(InputError, match="reports no state of job 7"):
         scheduler.state_of("7")
     said.stderr, said.returncode = "", 0
     assert scheduler.state_of("7") == "gone"
