@@ -20,7 +20,15 @@ from tests.report.modelled import simulated_run_json
 from tests.report.studies import study_run_json, study_tables
 from tests.store.made_up import record
 
-_STRICTER = ("is no text", "is no number", "fit into 64 bits", "nested too deeply", "whole number")
+_STRICTER = (
+    "is not a printable text",
+    "unprintable characters",
+    "is not a finite number",
+    "is not a number",
+    "fit into 64 bits",
+    "nested too deeply",
+    "whole number",
+)
 TREES: dict[str, list[dict[str, Any]]] = {
     "run": [study_run_json(launches=1), simulated_run_json()],
     "record": [

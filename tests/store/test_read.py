@@ -233,7 +233,7 @@ def test_a_quote_in_a_path_is_no_end_of_a_string(home: Path, finished: RunDirect
         ({"elapsed_s": 1e308 * 10}, "not JSON"),
         ({"metrics": [None]}, r"metrics\[0\] is null, where a table of names and values was expected"),
         ({"notes": {"blas": 3}}, "notes.blas is 3, where a text was expected"),
-        ({"case": "\udc00"}, r"case is '\\udc00', which is no text"),
+        ({"case": "\udc00"}, r"case is '\\udc00', which is not a printable text"),
         ({"colour": "red"}, "has the unknown name 'colour'"),
     ],
 )

@@ -45,9 +45,13 @@ def test_what_kiviat_writes_is_read(tmp_path: Path, run: dict[str, Any]) -> None
         ("machine caches 0", "32M", r"machine.caches\[0\] is '32M', where a table of names and values was"),
         ("machine caches 0", {"level": 3}, r"machine.caches\[0\] lacks 'bytes'"),
         ("machine interfaces", {"name": "ib0"}, "machine.interfaces is a table of names and values, where a"),
-        ("machine name", "\ud800", r"machine.name is '\\ud800', which is no text"),
-        ("machine cpu_limit", float("nan"), "is not JSON: NaN is no number"),
-        ("plan definition", {"\udfff": 1}, r"plan.definition\['\\udfff'\] is there, a name that is no text"),
+        ("machine name", "\ud800", r"machine.name is '\\ud800', which is not a printable text"),
+        ("machine cpu_limit", float("nan"), "is not JSON: NaN is not a number"),
+        (
+            "plan definition",
+            {"\udfff": 1},
+            r"plan.definition\['\\udfff'\] is a name with unprintable characters",
+        ),
         ("stat", "complete", "has the unknown name 'stat', for 'state'"),
     ],
 )

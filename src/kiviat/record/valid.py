@@ -74,7 +74,7 @@ def _check(name: str, definition: str | None) -> Check:
 
 
 def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def _compiled(part: Part, whole: Part) -> Check:
@@ -163,7 +163,7 @@ def _small(value: float | None) -> bool:
 def _of_text(value: str) -> Wrong:
     if value.isascii() or not _NO_TEXT.search(value):
         return None
-    return "", f"is {_shown(value)}, which is no text"
+    return "", f"is {_shown(value)}, which is not a printable text"
 
 
 def _of_whole(value: int) -> Wrong:
@@ -172,7 +172,7 @@ def _of_whole(value: int) -> Wrong:
 
 
 def _of_number(value: float) -> Wrong:
-    return None if -_LARGEST <= value <= _LARGEST else ("", f"is {value}, which is no number")
+    return None if -_LARGEST <= value <= _LARGEST else ("", f"is {value}, which is not a finite number")
 
 
 _OF_ANY: Mapping[type, Check] = {str: _of_text, int: _of_whole, float: _of_number}
@@ -191,7 +191,7 @@ def _free(value: Any, depth: int = 0) -> Wrong:
 
 
 def _bad_name(key: Any) -> Wrong:
-    return ("", "is there, a name that is no text") if isinstance(key, str) and _of_text(key) else None
+    return ("", "is a name with unprintable characters") if isinstance(key, str) and _of_text(key) else None
 
 
 def _within(key: Any, wrong: tuple[str, str]) -> tuple[str, str]:
