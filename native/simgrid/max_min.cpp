@@ -200,10 +200,8 @@ class Solver {
 
   void fall_back(System& system) {
     if (demanded_) {
-      std::fputs(
-          "KIVIAT_SOLVER=kiviat: Kiviat's solver cannot solve the system, or its result differs from SimGrid's; unset "
-          "KIVIAT_SOLVER\n",
-          stderr);
+      std::fputs("KIVIAT_SOLVER=kiviat: the system cannot be solved by Kiviat, or with another result; leave it out\n",
+                 stderr);
       std::_Exit(1);
     }
     original_(&system);
