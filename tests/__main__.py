@@ -37,7 +37,7 @@ PARTS = {
 
 
 def main(words: list[str]) -> int:
-    signal.signal(signal.SIGINT, lambda *_: None)  # pytest answers Ctrl-C, and then we end too
+    signal.signal(signal.SIGINT, lambda *_: None)  # pytest handles Ctrl-C, and this process ends after it
     began = time.monotonic()
     if _selects(words):
         return _pytest(words)
@@ -71,7 +71,7 @@ def main(words: list[str]) -> int:
 
 
 def _selects(words: list[str]) -> bool:
-    """True where only some tests are asked for."""
+    """True if only some of the tests are selected."""
     return any(word.startswith("-k") or Path(word.partition("::")[0]).exists() for word in words)
 
 

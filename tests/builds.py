@@ -32,17 +32,19 @@ from kiviat.launch.process.signals import Interrupted, Interruptible
 from kiviat.record import InputError
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-# The native program is cached inside the checkout, keyed by its sources; nobody's home is touched.
+# The native program is cached inside the checkout, keyed by its sources, so the user's home is not touched.
 FOLDERS = dict.fromkeys(("XDG_CACHE_HOME", "XDG_STATE_HOME"), str(CHECKOUT / "build" / "cache"))
-FOLDERS["XDG_CONFIG_HOME"] = str(CHECKOUT / "build" / "config")  # nor a user's own benchmarks and plans
+FOLDERS["XDG_CONFIG_HOME"] = str(CHECKOUT / "build" / "config")  # ignores the user's own benchmarks and plans
 
 
 class BuildError(Exception):
-    """What the compiler said."""
+    """A build failed; the message is the compiler's."""
 
 
 def native(toolchain: Toolchain, target: str = "all") -> Path:
-    """The folder where kiviat-bench, and of its tests what the target needs, is built with CMake alone."""
+    """Build kiviat-bench, and the parts of its tests that the target needs, with CMake alone; return the
+    folder.
+    """
     name = "wheel" if toolchain.embedded else toolchain.family
     folder = CHECKOUT / "build" / f"tests-{name}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -55,15 +57,16 @@ def native(toolchain: Toolchain, target: str = "all") -> Path:
         configure += ["-DKIVIAT_TESTS=ON", "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON"]
     home = program_path(toolchain).parent
     home.parent.mkdir(parents=True, exist_ok=True)
-    with build_cache.locked(home, lambda text: None):  # tests that need the program meanwhile wait for it
-        _done(configure, {**os.environ, "SMPI_PRETEND_CC": "1"})  # CMake asks smpicxx as a mere compiler
+    with build_cache.locked(home, lambda text: None):  # tests that need the program wait meanwhile
+        # makes smpicxx behave as a plain compiler for CMake's checks
+        _done(configure, {**os.environ, "SMPI_PRETEND_CC": "1"})
         compiled(folder, target)
         _take_for_built(toolchain, folder)
     return folder
 
 
 def compiled(folder: Path, target: str) -> None:
-    """Builds a target where `native` has been."""
+    """Build a target in a folder that `native` returned."""
     _done(["ninja", "-C", str(folder), target])
 
 
@@ -74,22 +77,26 @@ def _done(command: list[str], environment: dict[str, str] | None = None) -> None
 
 
 def _take_for_built(toolchain: Toolchain, folder: Path) -> None:
-    """Kiviat then need not build for this MPI again. How it does is seen with what is preloaded."""
+    """Put the program into Kiviat's cache, so that Kiviat does not build for this MPI again.
+
+    Tests of preloaded libraries test Kiviat's own builds.
+    """
     program = program_path(toolchain)
     program.parent.mkdir(parents=True, exist_ok=True)
-    for name in reversed(products(toolchain)):  # the program last: where it is, all is there
+    # the program last, because its presence means that everything is there
+    for name in reversed(products(toolchain)):
         shutil.copy2(folder / name, program.with_name(f"{name}.new"))
         program.with_name(f"{name}.new").replace(program.with_name(name))
 
 
 def everything() -> None:
-    """What cannot be built is left to the test that needs it, which then says why."""
+    """Build everything. Failures are left to the tests that need the parts, which then report them."""
     with suppress(InputError, BuildError):
         simulator = find_toolchain(SIMULATOR)
         native(simulator)
         for product in (REPLAYER, PROFILER):
             build(simulator, product=product)
-    # The second MPI's native tests are among those of `make test-full`.
+    # The native tests with the second MPI belong to `make test-full`.
     for name, target in (("openmpi", "all"), ("mpich", PROGRAM)):
         with suppress(InputError, BuildError):
             toolchain = find_toolchain(name)
@@ -99,7 +106,7 @@ def everything() -> None:
 
 
 def started() -> subprocess.Popen[bytes]:
-    """This file, building it all beside what else is done; it ends with the process that started it."""
+    """Start this file in the background, to build everything; it ends with the process that started it."""
     nothing = subprocess.DEVNULL
     return subprocess.Popen(
         ["nice", "-n", "19", sys.executable, __file__],

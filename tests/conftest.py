@@ -1,4 +1,4 @@
-"""Shared by all tests: the MPIs, a browser, and the rule that skipped tests fail in CI."""
+"""Fixtures for all tests: MPIs, a browser, and the rule that a skipped test fails in CI."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Under CI a skipped test is a failed test: what is not there cannot have passed."""
+    """In CI a skipped test counts as failed, because it shows that a required part is missing."""
     report = yield
     if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
@@ -33,8 +33,8 @@ def pytest_runtest_makereport(
     return report
 
 
-# Their tests measure no time: they may run side by side, and beside compilers.
-# Simulated machines have their own clocks.
+# Folders whose tests measure no time, so they may run in parallel and while compilers run. Simulated machines
+# have their own clocks.
 UNTIMED = (
     *(
         "analysis",
@@ -52,8 +52,8 @@ UNTIMED = (
     *("setup", "fuzz", "schedulers", "simulated", "trace", "profiler"),
 )
 MPIS = {"openmpi", "mpich", "toolchain", "wheel"}
-COMPILING = ("test_headers.py", "test_plain_cmake.py")  # to these an MPI is one more compiler
-# These start MPI and look at what comes out, not at how long it took: they may run side by side.
+COMPILING = ("test_headers.py", "test_plain_cmake.py")  # for these tests an MPI is just another compiler
+# Tests that start MPI and check its output, but not its duration, so they may run in parallel.
 WAITING = (
     *("api/", "cli/", "launch/", "schedulers/", "setup/", "slurm/", "faults/"),
     *("trace/test_refused.py", "trace/test_mutants.py", "profiler/test_endings.py"),
@@ -61,7 +61,7 @@ WAITING = (
 )
 
 
-# With the second MPI these take minutes: of them `make test` runs what is marked `both_mpis`.
+# Tests that take minutes with the second MPI; `make test` runs only those marked `both_mpis`.
 SECOND_MPI_IN_FULL = (
     *("native/", "launch/test_runner.py", "profiler/", "trace/"),
     *("emulated/test_mpi.py", "emulated/test_crashes.py"),
@@ -80,7 +80,9 @@ def _in_full(item: pytest.Item) -> bool:
 
 
 def _turn(item: pytest.Item) -> int:
-    """Tests that measure nothing, in the order of UNTIMED; then the native ones; then all others."""
+    """Return the sort key: tests that measure nothing first, in the order of UNTIMED, then native ones, then
+    all others.
+    """
     folder = item.path.relative_to(TESTS).parts[0]
     asked = getattr(item, "fixturenames", ())
     if folder in UNTIMED and (item.path.name in COMPILING or MPIS.isdisjoint(asked)):
@@ -103,7 +105,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--outcomes", metavar="FILE", help="write how many tests passed, and which did not")
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if _in_full(item):
@@ -129,7 +131,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 class Ahead:
-    """Builds what tests need beside those that measure nothing, where all tests are run."""
+    """If all tests run, build what they need while those that measure nothing run."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
@@ -152,15 +154,15 @@ class Ahead:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # A shell starts what it leaves in the background deaf to Ctrl-C, and all that is started from there.
+    # Shells start background commands with SIGINT ignored, which all their child processes inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup make test`
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under `nohup make test`
     config.pluginmanager.register(Ahead())
 
 
 @pytest.fixture(autouse=True, scope="session")
 def own_folders() -> Iterator[None]:
-    """Nobody's home is touched."""
+    """Keep tests away from the user's home."""
     patch = pytest.MonkeyPatch()
     for name, folder in builds.FOLDERS.items():
         patch.setenv(name, folder)
@@ -189,13 +191,13 @@ def mpich() -> Toolchain:
 
 @pytest.fixture(scope="session")
 def wheel() -> Toolchain:
-    """The MPICH that `pip install mpich` puts into the environment."""
+    """Return the MPICH that `pip install mpich` installs into the environment."""
     return _toolchain("wheel")
 
 
 @pytest.fixture(scope="session", params=["openmpi", "mpich"])
 def toolchain(request: pytest.FixtureRequest) -> Toolchain:
-    """Each of the two MPIs that we support, one after the other."""
+    """Provide each of the two supported MPIs in turn."""
     return _toolchain(request.param)
 
 

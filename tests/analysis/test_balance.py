@@ -364,8 +364,10 @@ def with_numbers(array_bytes: float, origin_clock: str = "wall") -> System:
 
 
 def test_stream_within_the_cache_is_called_so() -> None:
-    """A caveat says that STREAM arrays of 85 MB fit too nearly into 32 MiB of cache; 134 MB are enough (four
-    times as much). Modelled machines get no caveat, because they have no such effect.
+    """A caveat says that STREAM's arrays of 85 MB, less than four times the cache of 32 MiB, measure the
+    cache.
+
+    Arrays of 134 MB get no caveat, and neither do modelled machines, whose STREAM has no cache.
     """
 
     def cautions(system: System) -> list[str]:

@@ -1,8 +1,8 @@
-"""Runs a notebook as Jupyter does, without it: cells in one namespace, the last expression shown.
+"""Executes a notebook without Jupyter: its cells share a namespace, and the last expression is displayed.
 
-    python -m tests.api.notebook docs/tutorial/python.ipynb
+python -m tests.api.notebook docs/tutorial/python.ipynb
 
-writes what its cells show into the notebook; the folder for runs is a new one.
+writes the output of all cells into the notebook, with a new folder for runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def executed(source: str, namespace: dict[str, Any]) -> list[Output]:
-    """Run a cell; return its outputs as a notebook holds them. Standard error is not kept."""
+    """Execute a cell; return its outputs in the notebook's format. Standard error is discarded."""
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     printed = io.StringIO()

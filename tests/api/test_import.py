@@ -1,4 +1,4 @@
-"""`import kiviat` costs nothing, and offers what it says."""
+"""`import kiviat` is fast, and provides the documented names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACKAGE = Path(kiviat.__file__).parent
 
 
 def test_import_loads_nothing_heavy() -> None:
-    """It has 0.2 s; DuckDB and numpy alone take half of that."""
+    """`import kiviat` takes at most 0.2 s; DuckDB and NumPy alone would take half of that."""
     code = "import sys, kiviat; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()

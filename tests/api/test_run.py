@@ -1,4 +1,4 @@
-"""`kiviat.run`: the command in a process of its own."""
+"""`kiviat.run` starts the command in a process of its own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_refusal_is_the_message_of_the_command(tmp_path: Path, capsys: pytest.
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(
         kiviat.InputError, match=r"^--on 'simulted' is not a place to run"
-    ):  # before it builds
+    ):  # refused before anything is built
         kiviat.run(benchmarks=["pingpong"], on="simulted", output=tmp_path)
     with pytest.raises(kiviat.InputError, match="a dry run has no results"):
         kiviat.run(options=["--dry-run"])

@@ -1,4 +1,4 @@
-"""Runs, their tables and frames, and what is made of them."""
+"""Runs, their tables and data frames, and results computed from them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_tables_have_what_sql_has(path: Path) -> None:
     assert len(runs.launches) == 8
     assert len(runs.records) == 24
     assert len(runs.metrics) == 48
-    assert len(runs.samples) == 72  # of the time; bandwidths derive from it
+    assert len(runs.samples) == 72  # samples of the time; bandwidths are derived
     summaries = runs.summaries.rows()
     assert [(row["case"], row["median"]) for row in summaries] == [
         (one.case, pytest.approx(one.median)) for one in runs[0].results

@@ -19,7 +19,7 @@ Kiviat = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def kiviat(tmp_path: Path) -> Kiviat:
-    """`kiviat(argument, …)`; keywords are environment variables."""
+    """Return a function that runs `kiviat(argument, …)`; keywords are environment variables."""
 
     def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -37,7 +37,9 @@ def kiviat(tmp_path: Path) -> Kiviat:
 
 @pytest.fixture
 def make_run(tmp_path: Path) -> Callable[..., RunDirectory]:
-    """A complete run of a ping-pong; `factor` makes it slower, launches scatter by 1 %."""
+    """Return a function that makes a complete run of a ping-pong; `factor` makes it slower; launches scatter
+    by 1 %.
+    """
 
     def make(factor: float = 1.0, launches: int = 8, name: str = "made-up") -> RunDirectory:
         with RunDirectory.create(tmp_path / "runs", name, machine=MACHINE, plan=PLAN) as run:
@@ -58,7 +60,7 @@ def make_run(tmp_path: Path) -> Callable[..., RunDirectory]:
 
 
 def on_terminal(folder: Path, variables: dict[str, str], *arguments: str) -> str:
-    """What a terminal would show."""
+    """Return the text as a terminal would show it."""
     master, slave = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", **variables}
     if "NO_COLOR" not in variables:

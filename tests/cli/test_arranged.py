@@ -1,4 +1,4 @@
-"""Plans with arrangements of ranks: one run for each, and one report about all."""
+"""Plans with arrangements of ranks make one run for each arrangement, and one report about all."""
 
 from __future__ import annotations
 

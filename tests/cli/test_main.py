@@ -18,7 +18,7 @@ from tests.cli.conftest import Kiviat
 
 
 def one_line(done: subprocess.CompletedProcess[str]) -> str:
-    """The error, which is all that was said."""
+    """Return the error message, which must be the only output."""
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("kiviat: ")
@@ -35,7 +35,7 @@ def test_help_names_every_command_and_explains(kiviat: Kiviat) -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    """`kiviat --help` has 0.15 s; DuckDB, numpy and Plotly alone would take them."""
+    """`kiviat --help` takes at most 0.15 s; importing DuckDB, NumPy and Plotly alone would take longer."""
     code = "import sys; from kiviat.cli.options.arguments import parser; parser(); print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not {"duckdb", "numpy", "jinja2", "plotly", "tomllib"} & set(modules.split())
@@ -127,7 +127,9 @@ def test_interrupted_and_refused(
 
 
 def test_nobody_reads_to_the_end(tmp_path: Path, kiviat: Kiviat) -> None:
-    """`kiviat … | head -1` closes the pipe: no trace, no message."""
+    """If the reader closes the pipe, as in `kiviat … | head -1`, kiviat ends without traceback and
+    message.
+    """
     command = f"{sys.executable} -u -m kiviat.cli.main completion fish"
     done = subprocess.run(
         ["bash", "-c", f"{command} | head -1; exit ${{PIPESTATUS[0]}}"], capture_output=True, text=True
@@ -162,7 +164,7 @@ def test_completion_scripts_register_kiviat(kiviat: Kiviat, shell: str, register
 
 
 def test_bash_completes(kiviat: Kiviat, tmp_path: Path) -> None:
-    """A real bash asks a real kiviat, as on Tab: commands, options, benchmarks, plans, machines, runs."""
+    """Completion works in a real bash: commands, options, benchmarks, plans, machines and runs."""
     (tmp_path / "c.sh").write_text(kiviat("completion", "bash").stdout)
     (tmp_path / "runs" / "20260101-x").mkdir(parents=True)
     (tmp_path / "runs" / "20260101-x" / "run.json").touch()
@@ -188,4 +190,4 @@ def test_bash_completes(kiviat: Kiviat, tmp_path: Path) -> None:
     assert completed("./kiviat model show altix-bx2-n") == {"altix-bx2-numalink3"}
     assert completed("./kiviat show 2026") == completed("./kiviat compare last 2026") == {"20260101-x"}
     assert completed("./kiviat runs --format ") == {"table", "csv", "json"}
-    assert completed("./kiviat run --multi") == {""}  # an old name is understood, not offered
+    assert completed("./kiviat run --multi") == {""}  # an old name of an option is accepted, but not offered

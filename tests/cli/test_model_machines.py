@@ -1,4 +1,4 @@
-"""`kiviat model list`, description of a machine, and its picture."""
+"""`kiviat model list`, descriptions of machines, and their pictures."""
 
 from __future__ import annotations
 
@@ -101,7 +101,10 @@ def test_all_machines_are_listed_with_what_they_were_calibrated_on(kiviat: Kivia
 
 
 def test_an_uncalibrated_variant_is_called_one(kiviat: Kiviat) -> None:
-    """It printed "calibrated on" with the rows that its base was fitted to, in tables, pages and findings."""
+    """An uncalibrated variant is called uncalibrated in tables, pages and findings.
+
+    They once said "calibrated on" with the rows to which its base was fitted.
+    """
 
     def told(machine: str) -> str:
         lines = kiviat("model", "show", machine).stdout.splitlines()
@@ -224,7 +227,10 @@ def test_run_json_holds_all_that_a_report_needs(machine: Path) -> None:
 
 
 def test_a_rank_keeps_its_core_and_nothing_is_odd_about_it(kiviat: Kiviat, machine: Path) -> None:
-    """Ranks that no one had asked to bind were reported as misplaced, because a modelled core is one core."""
+    """Simulated ranks that were not bound are not reported as misplaced.
+
+    They once were, because each simulated rank stays on one core.
+    """
     try:
         build(find_toolchain("smpi"))
     except InputError as error:

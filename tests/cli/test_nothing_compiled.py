@@ -1,4 +1,7 @@
-"""The story: `kiviat list` and dry runs compiled for two minutes before they printed anything."""
+"""Listing and dry runs compile nothing.
+
+`kiviat list` and dry runs once compiled for two minutes before they printed anything.
+"""
 
 from __future__ import annotations
 
@@ -40,5 +43,5 @@ def test_benchmarks_are_listed_without_an_mpi(kiviat: Kiviat) -> None:
 
 
 def test_the_description_that_ships_is_the_programs(openmpi: Toolchain) -> None:
-    """tools/describe-benchmarks writes it again."""
+    """The shipped description of benchmarks equals the program's; tools/describe-benchmarks updates it."""
     assert shipped_benchmarks() == described(openmpi, build(openmpi))

@@ -1,4 +1,4 @@
-"""`kiviat place`: its output, its files, and what it refuses."""
+"""`kiviat place`: its output, its files, and refused input."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Kiviat = Callable[..., Done]
 
 @pytest.fixture
 def kiviat(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Kiviat:
-    """As that of all commands, but in this process: Python takes longer to start than a placement."""
+    """Run `kiviat` in this process, because starting Python takes longer than a placement."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: object) -> Done:
@@ -43,7 +43,7 @@ def kiviat(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 
 
 def table(name: str, sent: list[list[float]]) -> Table:
-    """Of two kernels that share the traffic: the matrix is their sum."""
+    """Return a table of two kernels with half of the traffic each; their sum is the matrix `sent`."""
     ranks = tuple(map(str, range(RANKS)))
     axes = (("kernel", ("first", "second")), ("from", ranks), ("to", ranks))
     return Table(
@@ -52,7 +52,9 @@ def table(name: str, sent: list[list[float]]) -> Table:
 
 
 def append(run: RunDirectory, case: str, unit: int = 1 << 20) -> None:
-    """Each rank sends `unit` bytes to the rank that is half the world away, and a little to its neighbour."""
+    """Append a record in which each rank sends `unit` bytes to the rank half of the world away, and little to
+    its neighbour.
+    """
     sent = [[0.0] * RANKS for _ in range(RANKS)]
     for rank in range(RANKS):
         sent[rank][(rank + RANKS // 2) % RANKS] = unit
@@ -64,7 +66,7 @@ def append(run: RunDirectory, case: str, unit: int = 1 << 20) -> None:
 
 @pytest.fixture
 def counted(tmp_path: Path) -> Path:
-    """A run of one case that counted its messages, on two nodes."""
+    """Return a run of one case with a traffic matrix, on two nodes."""
     with RunDirectory.create(tmp_path / "runs", "counted", machine=MACHINE, plan=PLAN) as run:
         nodes = [0, 0, 0, 0, 1, 1, 1, 1]
         placed = {"policy": "blocked", "binding": None, "nodes": nodes, "differences": []}
@@ -75,7 +77,9 @@ def counted(tmp_path: Path) -> Path:
 
 
 def test_what_is_printed(kiviat: Kiviat, counted: Path) -> None:
-    """Blocked all of the 8 MiB leave the nodes; partners together, only what goes to neighbours does."""
+    """With blocked placement all 8 MiB leave the nodes; with partners on one node, only messages to
+    neighbours do.
+    """
     done = kiviat("place", counted, "--nodes", "4x2")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -128,7 +132,7 @@ class Written:
     ids=lambda case: case.emit,
 )
 def test_what_launchers_read(kiviat: Kiviat, counted: Path, tmp_path: Path, case: Written) -> None:
-    """The launching itself: tests/placement and tests/emulated."""
+    """Files for launchers are written; tests/placement and tests/emulated launch with them."""
     done = kiviat("place", counted, "--nodes", "4x2", "--hosts", "a,b,c,d", "--emit", case.emit, "-o", "out")
     assert done.returncode == 0, done.stderr
     assert f"wrote out: {case.words}" in done.stderr

@@ -1,7 +1,7 @@
 """Each command gets one frozen request with every option of the command and nothing else.
 
-The story: an argparse.Namespace was passed through 38 files, seven statements modified it, and an option that
-nothing read went unnoticed.
+An argparse.Namespace was once passed through 38 files, seven statements modified it, and unused options went
+unnoticed.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from kiviat.cli.options.request import (
 from kiviat.cli.options.substrate import settled_shape
 from kiviat.record import InputError
 
-# By the names of the rules that it sets, which have defaults.
+# Options that are stored in the request under the names of the rules that they set.
 STORED_ELSEWHERE = {"rules"}
-# The words after `--`, and what commands find out on their way.
+# The words after `--`, and facts that commands determine themselves.
 NOT_OPTIONS = {"program", "once", "arrangement"}
 
 
 def commands(within: argparse.ArgumentParser, names: tuple[str, ...] = ()) -> Iterator[tuple[str, set[str]]]:
-    """Each command, and each of its actions, with the options that it has."""
+    """Return the options of each command and of each of its actions."""
     inner = [action for action in within._actions if isinstance(action, argparse._SubParsersAction)]
     if names and (not inner or not inner[0].required):
         own = {action.dest for action in within._actions if action not in inner}
@@ -50,7 +50,7 @@ COMMANDS = {name: options for name, options in commands(parser()) if name != "cc
 
 
 def leaves(kind: type) -> set[str]:
-    """The fields of a request and of its parts."""
+    """Return the fields of a request, including those of nested requests."""
     parts = [
         leaves(field.type) if isinstance(field.type, type) and is_dataclass(field.type) else {field.name}
         for field in fields(kind)

@@ -1,4 +1,4 @@
-"""show, report, compare, runs, export, sql, ingest and host, on synthetic runs."""
+"""show, report, compare, runs, export, sql, ingest and host, on fabricated runs."""
 
 from __future__ import annotations
 
@@ -259,7 +259,10 @@ def test_colours_are_for_terminals_that_want_them(
 def test_a_run_writes_its_report_though_nothing_reads_its_output(
     make_run: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`kiviat run --report report.html | head -1` measured all and ended without a report."""
+    """A run writes its report even if no process reads its output.
+
+    `kiviat run --report report.html | head -1` once measured everything and ended without report.
+    """
 
     class Closed(io.StringIO):
         def flush(self) -> None:
@@ -273,7 +276,10 @@ def test_a_run_writes_its_report_though_nothing_reads_its_output(
 
 
 def test_an_export_through_a_pipe(make_run: Make, tmp_path: Path) -> None:
-    """/dev/stdout was replaced, and `head` saw nothing."""
+    """An export to /dev/stdout goes through the pipe.
+
+    /dev/stdout was once replaced by a file, and the reader got nothing.
+    """
     make_run()
     command = f"{sys.executable} -m kiviat.cli.main export --what samples -o /dev/stdout | head -n 2"
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
@@ -316,7 +322,7 @@ def test_exports_into_a_named_pipe(kiviat: Kiviat, make_run: Make, tmp_path: Pat
 def test_where_nothing_can_be_written(
     kiviat: Kiviat, make_run: Make, tmp_path: Path, arguments: tuple[str, ...], said: str
 ) -> None:
-    """Refused at once: a run that is measured for hours ends with a report that can be written."""
+    """An unwritable report path is refused before the measurement, not after hours of it."""
     make_run()
     done = kiviat(*arguments)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
@@ -336,7 +342,9 @@ ODD_NAMES = ("run[12]", "a*", "a?", "it's", "') to 'x", "two\nlines", "caf\udce9
 
 @pytest.fixture
 def odd_runs(make_run: Make, tmp_path: Path) -> Path:
-    """Runs with odd names, all slow, beside fast ones that their names would match as patterns."""
+    """Create slow runs with unusual names, next to fast runs that these names would match if taken as
+    patterns.
+    """
     slow, fast = make_run(3.0, launches=3).path, make_run(1.0, launches=3, name="fast").path
     for name in ODD_NAMES:
         shutil.copytree(slow, tmp_path / "runs" / name)
@@ -355,7 +363,11 @@ def test_a_run_in_a_folder_of_any_name(
     monkeypatch: pytest.MonkeyPatch,
     name: str,
 ) -> None:
-    """DuckDB took names for patterns and showed another run, exit 0; one that is not UTF-8 was `bad_cast`."""
+    """A run is found in a folder of any name.
+
+    DuckDB once interpreted names as patterns and showed another run, and names that are not UTF-8 raised
+    `bad_cast`.
+    """
     monkeypatch.chdir(tmp_path)
     assert main(["show", name, "pingpong"]) == 0
     assert "3.29 µs" in capfd.readouterr().out
@@ -379,7 +391,10 @@ def test_all_odd_runs_at_once(odd_runs: Path, kiviat: Kiviat) -> None:
 def test_folders_for_temporary_files_and_exports_of_any_name(
     kiviat: Kiviat, make_run: Make, tmp_path: Path, folder: str
 ) -> None:
-    """Their names stood in SQL as they were: `COPY … TO '{name}'`."""
+    """Folders of temporary files and of exports may have any name.
+
+    Names were once inserted into SQL unquoted.
+    """
     make_run()
     (tmp_path / folder).mkdir()
     done = kiviat("export", "-o", f"{folder}/x.csv", TMPDIR=str(tmp_path / folder))
@@ -391,7 +406,10 @@ def test_folders_for_temporary_files_and_exports_of_any_name(
 
 @pytest.mark.parametrize("command", [["runs"], ["run", "pingpong"], ["report"]])
 def test_a_deleted_working_directory_is_named(tmp_path: Path, command: list[str]) -> None:
-    """It was found by the compiler, after a new build had begun, which blamed the compiler."""
+    """A deleted working directory is reported as such.
+
+    It was once detected by the compiler, after a new build had begun.
+    """
     gone = tmp_path / "gone"
     gone.mkdir()
     words = [sys.executable, "-m", "kiviat.cli.main", *command]

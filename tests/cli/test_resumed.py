@@ -1,7 +1,7 @@
-"""A run to be resumed may be another user's.
+"""Resuming a run executes no command that only the run names, because it may be another user's.
 
-The story: `kiviat run --resume RUN --dry-run` executed the compiler wrapper and the launcher in RUN's
-run.json, and every key of its `where` became an option of the command.
+`kiviat run --resume RUN --dry-run` once executed the compiler wrapper and the launcher in RUN's run.json, and
+every key of its `where` became an option of the command.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Made = Callable[..., Path]
 
 
 def wrapper(path: Path, version: str = "4.1.4") -> Path:
-    """An MPI whose wrapper and launcher leave a file beside them when they are executed."""
+    """Create an MPI whose wrapper and launcher leave a file when they are executed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     for name, says in (("mpicxx", f"Open MPI {version}"), ("mpiexec", f"mpiexec (OpenRTE) {version}")):
         program = path.with_name(name + path.suffix)
@@ -120,14 +120,17 @@ def test_what_the_command_line_says_again_is_taken(made: Made, monkeypatch: pyte
     )
     with pytest.raises(InputError, match=r"without --bind; leave --bind core out"):
         where_it_began(made({**where, "bind": None}), replace(given, bind="core"))
-    monkeypatch.setenv("SLURM_JOB_ID", "1")  # in the job nothing is submitted
+    monkeypatch.setenv("SLURM_JOB_ID", "1")  # inside the job, so that nothing is submitted
     assert where_it_began(made({"on": where["on"]}), Where()).on == where["on"]
 
 
 def test_no_module_of_the_working_directory_is_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a stranger's folder a job imported the json.py that stood there, and `kiviat trace` the numpy.py."""
+    """Modules in the working directory are not imported.
+
+    A job once imported json.py, and `kiviat trace` numpy.py, from the working directory of another user.
+    """
     (tmp_path / "kiviat").mkdir()
     for name in ("json.py", "numpy.py", "kiviat/__init__.py"):
         (tmp_path / name).write_text(f"open({str(tmp_path / 'EXECUTED')!r}, 'w')\n")
@@ -153,7 +156,7 @@ def test_the_mpi_of_a_run_is_one_that_is_found_here(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = wrapper(tmp_path / "bin" / "mpicxx.openmpi")
-    wrapper(tmp_path / "bin" / "mpicxx", "5.0.1")  # another is the first on PATH
+    wrapper(tmp_path / "bin" / "mpicxx", "5.0.1")  # the first MPI on PATH is another one
     theirs = wrapper(tmp_path / "theirs" / "mpicxx")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     monkeypatch.delenv("MPICXX", raising=False)
@@ -164,7 +167,7 @@ def test_the_mpi_of_a_run_is_one_that_is_found_here(
         with pytest.raises(InputError, match="which kiviat does not find here"):
             mpi_of(unknown, None, lambda: None)
     assert not (theirs.parent / "EXECUTED").exists()
-    # Named by the user, it is the run's where it is of the same version.
+    # The MPI that the user names is accepted if it has the version of the run's MPI.
     assert mpi_of(made(mpicxx=theirs), str(theirs), lambda: None) == str(theirs)
     with pytest.raises(InputError, match=r"the MPI of the run, 'Open MPI 4\.1\.5'"):
         mpi_of(made(mpicxx=theirs, version="4.1.5"), str(theirs), lambda: None)
@@ -172,7 +175,10 @@ def test_the_mpi_of_a_run_is_one_that_is_found_here(
 
 
 def test_a_complete_run_does_not_go_on(made: Made) -> None:
-    """`--resume RUN --on slurm` submitted a job that had nothing to do."""
+    """A complete run is not resumed.
+
+    `--resume RUN --on slurm` once submitted a job without work.
+    """
     path = made()
     said = json.loads((path / "run.json").read_text()) | {"state": "complete"}
     (path / "run.json").write_text(json.dumps(said))

@@ -25,7 +25,7 @@ def test_lmax_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         InputError, match=r"lmax is 64 MiB: 4 ranks of b_eff need 3 GiB for it, .* has 1 GiB left"
     ):
         preflight.refuse_beyond_memory(plan(64 << 20), Native())
-    monkeypatch.setattr(substrate, "in_allocation", lambda: True)  # the other nodes may have more
+    monkeypatch.setattr(substrate, "in_allocation", lambda: True)  # other nodes may have more memory
     preflight.refuse_beyond_memory(plan(64 << 20), Native())
 
 

@@ -1,4 +1,4 @@
-"""`kiviat run` with a real MPI and the real benchmarks, kept short."""
+"""`kiviat run` with a real MPI and the real benchmarks, in short runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ benchmarks = "barrier"
 
 @pytest.fixture(autouse=True)
 def one_mpi(openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One build for all, made before a test waits for the compiler and takes it for a hang."""
+    """Build once for all tests, before a test could mistake the compiler for a hang."""
     build(openmpi)
     monkeypatch.setenv("MPICXX", str(openmpi.mpicxx))
 
@@ -58,7 +58,7 @@ def run_json(folder: Path) -> tuple[Path, dict[str, Any]]:
 
 
 def measured(path: Path, run: dict[str, Any]) -> Counter[tuple[int, str]]:
-    """How often each case was recorded in each repetition."""
+    """Return the number of records of each case in each repetition."""
     repetition = {launch["index"]: launch["repetition"] for launch in run["launches"]}
     records = map(json.loads, (path / "records.jsonl").read_text().splitlines())
     return Counter((repetition[record["launch"]], record["case"]) for record in records)
@@ -136,7 +136,8 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(kiviat: Kiviat, plan: 
 
 
 def test_an_interrupted_run_is_resumed_where_it_was(kiviat: Kiviat, plan: Path, tmp_path: Path) -> None:
-    # Until the budget is spent. No target would do: a steady machine's median has an interval of no width.
+    # Samples until the time budget is spent: on a quiet machine a target would be reached at once, because
+    # equal samples have an interval of width 0.
     endless = "budget_s = 0.6, min_samples = 1_000_000, max_samples = 1_000_000"
     plan.write_text(PLAN.replace("budget_s = 0.03, min_samples = 5", endless))
     started = subprocess.Popen(
@@ -209,7 +210,10 @@ def test_options_reach_the_cases(kiviat: Kiviat, plan: Path) -> None:
 
 
 def test_a_run_of_some_benchmarks_is_named_after_them(kiviat: Kiviat) -> None:
-    """All of them were called quick, after a plan of which they had nothing but the number of launches."""
+    """A run of some benchmarks is named after them.
+
+    Such runs were once called quick, after a plan from which they took only the number of launches.
+    """
     one = kiviat("run", "osu_latency", "-m", "8", "-n", "2", "--dry-run").stdout
     assert one.startswith("plan osu_latency: 1 case in ")
     several = kiviat("run", "pingpong", "bcast", "stream", "fft", "-m", "8", "-n", "2", "--dry-run").stdout
@@ -273,7 +277,7 @@ def test_a_disk_that_fills_up(kiviat: Kiviat, tmp_path: Path) -> None:
     try:
         done = kiviat("run", "pingpong", "-m", "0:64", "--launches", "20", "--budget", "0.02", "-o", disk)
         assert done.returncode == 2
-        # Whatever is written when the room ends: a record, or run.json.
+        # Written when the disk becomes full: a record, or run.json.
         told = done.stderr.splitlines()[-1]
         assert "is full; what is finished is kept" in told or "No space left on device; what is" in told
         (path,) = disk.iterdir()
@@ -302,7 +306,10 @@ def test_list_tells_what_there_is(kiviat: Kiviat) -> None:
 
 
 def test_list_says_how_each_benchmark_is_timed_and_what_it_takes(kiviat: Kiviat) -> None:
-    """33 studies were "timed call by call, beside computation", and nothing said which options they take."""
+    """`kiviat list` says how each benchmark is timed and which options it supports.
+
+    33 studies were once called "timed call by call, beside computation", and no options were listed.
+    """
     known = {entry["name"]: entry for entry in json.loads(kiviat("list", "--format", "json").stdout)}
     told: dict[str, dict[str, str]] = {}
     for line in kiviat("list", *known).stdout.splitlines():
@@ -328,7 +335,9 @@ def test_list_says_how_each_benchmark_is_timed_and_what_it_takes(kiviat: Kiviat)
 
 
 def test_pages_are_chosen_and_recorded(kiviat: Kiviat, tmp_path: Path) -> None:
-    """No rank gets a huge page with `small`; what `huge` brings depends on the system."""
+    """The page size is selected and recorded. With `small` no rank gets huge pages; the effect of `huge`
+    depends on the system.
+    """
     case = ("stream", "-n", "2", "--set", "memory=40000000", "--launches", "1")
     for pages, share in (("small", r"0 %"), ("huge", r"\d+ %")):
         done = kiviat("run", "-q", *case, "--pages", pages)

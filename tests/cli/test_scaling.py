@@ -1,4 +1,4 @@
-"""`kiviat scaling` on synthetic runs, on two ranks of this machine, and on simulated ones."""
+"""`kiviat scaling` on fabricated runs, on two ranks of this machine, and on simulated runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AMDAHL = amdahl(0.03)
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """A complete run on several numbers of ranks."""
+    """Return a complete run on several numbers of ranks."""
 
     def make(
         name: str,
@@ -204,12 +204,12 @@ def test_one_to_sixteen_simulated_ranks(kiviat: Kiviat) -> None:
         assert [point["ranks"] for point in curve["points"]] == [1, 2, 4, 8, 16]
         for point in curve["points"]:
             assert point["least"] is point["low"] is point["speedup"]["low"] is None
-            # Nodes of one socket at 115 W, as the paper has them.
+            # Nodes with one socket of 115 W, as in the paper.
             assert point["power"]["watts"] == 115.0 * point["ranks"]
             assert point["power"]["origin"] == "declared"
         assert curve["points"][1]["speedup"]["value"] > 1
     assert studies["ep"]["curves"][0]["points"][-1]["efficiency"]["value"] > 0.9
-    # A paper speaks of this machine, though not of these programs.
+    # A paper is about this machine, but not about these programs.
     told = kiviat("scaling", "last").stdout
     assert (
         "  Martin et al., section 8 (S-035): power, power per socket incl. NIC and 4 DIMMs: ~ 115 W\n"
@@ -225,7 +225,7 @@ class Ends:
 
 
 def test_json_has_no_word_for_infinity(capsys: pytest.CaptureFixture[str]) -> None:
-    """`Infinity` and `NaN` are Python's, and no other program reads them: what is no number is null."""
+    """Infinite and undefined numbers are null in JSON, because `Infinity` and `NaN` are not valid JSON."""
     print_json({"a": math.inf, "b": [math.nan, 1.5], "c": Ends(-math.inf, 2.0)})
     assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == {
         "a": None,
@@ -237,7 +237,7 @@ def test_json_has_no_word_for_infinity(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_simulated_curve_says_that_it_has_no_spread() -> None:
-    """Its parameters had no intervals, without a word."""
+    """A simulated curve has a remark that its results do not vary, so its parameters have no intervals."""
     simulated = modelled("a", amdahl(0.1), ranks=(1, 2, 4, 8))
     told = doubts(scaling([simulated], Selection()).studies[0].curves[0], simulated.runs, [])
     assert any(words.startswith("simulated: results do not vary") for words in told)

@@ -1,4 +1,4 @@
-"""A signal ends any command cleanly: one line, exit code 128 plus its number, and no process left."""
+"""A signal ends any command cleanly: one line, exit code 128 plus its number, and no remaining process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kiviat.launch.process import processes
 Started = tuple[subprocess.Popen[str], list[int]]
 Hanging = Callable[..., Started]
 KIVIAT = [sys.executable, "-m", "kiviat.cli.main"]
-# A compiler wrapper that never answers; it and what it has started say who they are.
+# A compiler wrapper that never returns; it and its child processes have recognisable names.
 WRAPPER = """#!/bin/sh
 {trap}
 sleep 1000 &
@@ -29,7 +29,7 @@ while :; do wait; sleep 0.05; done
 
 @pytest.fixture
 def hanging(tmp_path: Path) -> Iterator[Hanging]:
-    """A command that waits for a wrapper, and the processes which that is."""
+    """Start a command that waits for the wrapper; return it with the wrapper's processes."""
     started: list[Started] = []
 
     def start(trap: str = "", ignored: signal.Signals | None = None) -> Started:
@@ -76,7 +76,10 @@ def running(pid: int) -> bool:
     [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated"), (signal.SIGHUP, "hung up")],
 )
 def test_a_command_ends_in_order(hanging: Hanging, number: signal.Signals, words: str) -> None:
-    """SIGTERM and SIGHUP ended `kiviat` without a word while it built, and the compilers went on."""
+    """SIGTERM and SIGHUP end a build with a message, and its compilers with it.
+
+    `kiviat` once ended silently, and the compilers continued.
+    """
     process, pids = hanging()
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=20)
@@ -85,7 +88,7 @@ def test_a_command_ends_in_order(hanging: Hanging, number: signal.Signals, words
 
 
 def test_the_second_signal_changes_nothing(hanging: Hanging) -> None:
-    """A wrapper that does not listen is killed after a while, also where the user is impatient."""
+    """A wrapper that ignores SIGTERM is killed after a while, even if the user signals again."""
     process, pids = hanging(trap='trap "touch $0.asked" TERM')
     process.send_signal(signal.SIGINT)
     asked = Path(os.fsdecode(Path(f"/proc/{pids[0]}/cmdline").read_bytes().split(b"\0")[1]) + ".asked")
@@ -98,7 +101,7 @@ def test_the_second_signal_changes_nothing(hanging: Hanging) -> None:
 
 
 def test_what_was_ignored_stays_so(hanging: Hanging) -> None:
-    """As under nohup."""
+    """Ignored signals stay ignored, as under nohup."""
     process, _ = hanging(ignored=signal.SIGHUP)
     process.send_signal(signal.SIGHUP)
     process.send_signal(signal.SIGTERM)
@@ -107,7 +110,9 @@ def test_what_was_ignored_stays_so(hanging: Hanging) -> None:
 
 
 def test_where_kiviat_is_killed_its_children_end(hanging: Hanging) -> None:
-    """The kernel tells the wrapper alone; what that has started is ended all the same."""
+    """If kiviat is killed, all its child processes end: the kernel signals the wrapper, and the sentinel ends
+    the wrapper's children.
+    """
     process, pids = hanging(trap='trap "" TERM')
     process.kill()
     process.communicate(timeout=20)
@@ -115,7 +120,10 @@ def test_where_kiviat_is_killed_its_children_end(hanging: Hanging) -> None:
 
 
 def test_no_traceback_however_early(tmp_path: Path) -> None:
-    """Ctrl-C within the first tenth of a second showed where in kiviat's imports it came."""
+    """Ctrl-C prints no traceback, however early it arrives.
+
+    Within the first tenth of a second it once showed a traceback of kiviat's imports.
+    """
     for delay_ms in range(0, 320, 20):
         process = subprocess.Popen(
             [*KIVIAT, "runs"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -123,5 +131,5 @@ def test_no_traceback_however_early(tmp_path: Path) -> None:
         time.sleep(delay_ms / 1000)
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=20)
-        # Before it comes to kiviat at all, the interrupter speaks for itself.
+        # Before kiviat's code runs, the Python interpreter prints its own message.
         assert str(Path(kiviat.__file__).parent) not in stderr, f"after {delay_ms} ms: {stderr}"

@@ -1,4 +1,4 @@
-"""What a site adds is found by every command, and what `kiviat new` writes works."""
+"""Files of a site are found by every command, and files written by `kiviat new` work."""
 
 from __future__ import annotations
 

@@ -24,7 +24,9 @@ FOREVER = "select sum(a.range * b.range) from range(10_000_000) a, range(1_000_0
 def sql(
     make_run: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Sql:
-    """`sql(query, …)` is the exit code, the output and the errors; there is a run, and a file "secret"."""
+    """Return `sql(query, …)`, which returns exit code, output and errors; there is a run, and a file
+    "secret".
+    """
     make_run(launches=2)
     (tmp_path / "secret").write_text("secret words")
     monkeypatch.chdir(tmp_path)
@@ -60,7 +62,10 @@ def sql(
     ],
 )
 def test_a_query_reads_the_tables_alone(sql: Sql, tmp_path: Path, query: str, said: str) -> None:
-    """It could write files, read any, attach databases and install extensions from the network."""
+    """A query can read the tables of runs only.
+
+    Queries could once write files, read any file, attach databases and install extensions from the network.
+    """
     before = sorted(tmp_path.rglob("*"))
     status, out, err = sql(query)
     assert (status, out, err.count("\n")) == (2, "", 1)
@@ -70,7 +75,10 @@ def test_a_query_reads_the_tables_alone(sql: Sql, tmp_path: Path, query: str, sa
 
 
 def test_no_table_expression_overwrites_a_run(sql: Sql, tmp_path: Path) -> None:
-    """In DuckDB 2 such an expression may be a COPY: it wrote over the files that it was left to read."""
+    """No table expression can overwrite a run.
+
+    In DuckDB 2 such an expression may be a COPY, which once wrote to the files that the query could read.
+    """
     (records,) = (tmp_path / "runs").glob("*/records.jsonl")
     before = records.read_bytes()
     copy = f"with x as (copy (select 1 as a) to '{records}' (use_tmp_file false, format csv)) from x"
@@ -93,7 +101,10 @@ def test_several_statements_and_one_result(sql: Sql) -> None:
 
 
 def test_times_are_text(sql: Sql) -> None:
-    """now() wanted a library of time zones, and no date could be JSON."""
+    """Times are returned as text.
+
+    now() once required a library of time zones, and dates could not be written as JSON.
+    """
     assert sql("select now() > '2020-01-01'::timestamptz as later")[1] == "later\nTrue\n"
     status, out, err = sql(
         "select '2026-01-02 03:04:05+00'::timestamptz as z, ['2026-01-02 03:04:05+00'::timestamptz] as zs, "
@@ -125,7 +136,10 @@ def test_the_order_asked_for_stays(sql: Sql) -> None:
 
 
 def test_a_signal_ends_a_query_at_once(make_run: Make, tmp_path: Path) -> None:
-    """DuckDB computed on, and what it said in the end was an "unexpected RuntimeError"."""
+    """A signal ends a query at once.
+
+    DuckDB once continued to compute and then raised an "unexpected RuntimeError".
+    """
     make_run()
     process = subprocess.Popen(
         [sys.executable, "-m", "kiviat.cli.main", "sql", FOREVER],
@@ -143,7 +157,7 @@ def test_a_signal_ends_a_query_at_once(make_run: Make, tmp_path: Path) -> None:
 
 
 def _computes(pid: int) -> bool:
-    """Whether threads beside the first one have computed for more than half a second."""
+    """Return whether other threads have computed for more than half a second."""
     clocks = []
     for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
         try:

@@ -1,4 +1,4 @@
-"""`kiviat study`: the runs that it makes of a study, and the command line."""
+"""`kiviat study`: the runs that it starts for a study, and its command line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def request(*words: str) -> StudyRequest:
 
 
 def asked_of(run: StudyRun, folder: Path, *words: str, study: StudyDefinition = STUDY) -> list[RunRequest]:
-    """The requests that a study passes to `kiviat run`."""
+    """Return the requests that a study passes to `kiviat run`."""
     seen: list[RunRequest] = []
 
     def run_once(one: RunRequest) -> tuple[int, Path | None]:
@@ -48,7 +48,7 @@ def test_a_run_is_a_plan_of_its_own_on_each_machine(tmp_path: Path) -> None:
     asked = asked_of(RUN, tmp_path, "--on", "simulated:altix-bx2,cray-x1-msp", "--on", "native")
     assert [(one.where.on, one.what.ranks) for one in asked[:2]] == [
         ("simulated:altix-bx2", "64"),
-        ("simulated:cray-x1-msp", "12"),  # it has no more
+        ("simulated:cray-x1-msp", "12"),  # the machine has no more ranks
     ]
     assert asked[2].where.on is None
     plan = tomllib.loads(Path(str(asked[0].what.plan)).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The tutorial works as written: every command, one after the other, in one folder."""
+"""The tutorial works as written: all its commands run in order in one folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_every_command_of_the_tutorial_works(
     monkeypatch.setenv("MPICXX", str(openmpi.mpicxx))
     blocks = re.findall(r"^```sh\n(.*?)^```", TUTORIAL.read_text(encoding="utf-8"), re.M | re.S)
     lines = [line for block in blocks for line in block.splitlines()]
-    assert lines[:2] == ["tools/setup run", ". .venv/bin/activate"]  # what tools/setup is tested for
+    assert lines[:2] == ["tools/setup run", ". .venv/bin/activate"]  # tools/setup has its own tests
     assert {line.split()[0] for line in lines[2:]} == {"kiviat"}
     for line in lines[2:]:
         done = kiviat(*shlex.split(line)[1:])

@@ -1,4 +1,4 @@
-"""The end of `kiviat run`: what is printed to which stream."""
+"""The end of `kiviat run`: texts on standard output and on standard error."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ COMMANDS = (
 
 @pytest.fixture
 def hostile_run(make_run: Make) -> Path:
-    """A run whose machine, cases and notes have escape sequences in their names."""
+    """Create a run whose machine, cases and notes have escape sequences in their names."""
     path = make_run(launches=3).path
     for name in ("run.json", "records.jsonl"):
         text = (path / name).read_text()
@@ -51,7 +51,9 @@ def test_what_becomes_of_characters() -> None:
 
 @pytest.mark.parametrize("command", [*COMMANDS[:6], ("runs", "--format", "csv"), ("show", HOSTILE)])
 def test_no_escape_reaches_a_terminal(hostile_run: Path, tmp_path: Path, command: tuple[str, ...]) -> None:
-    """A stranger's run could colour, hide and rewrite what the terminal shows."""
+    """No escape sequence reaches the terminal, because another user's run could otherwise colour, hide or
+    rewrite its content.
+    """
     seen = on_terminal(tmp_path, {}, *command)
     for ours in ("\033[1m", "\033[2m", "\033[0m", "\r\n"):
         seen = seen.replace(ours, "")
@@ -75,14 +77,17 @@ def test_tables_are_aligned_and_data_are_whole(hostile_run: Path, kiviat: Kiviat
 def test_ascii_output_takes_everything(
     kiviat: Kiviat, make_run: Make, variables: dict[str, str], command: tuple[str, ...]
 ) -> None:
-    """`–` and `µs` ended in an "unexpected UnicodeEncodeError"."""
+    """Output on an ASCII terminal replaces characters.
+
+    `–` and `µs` once raised an "unexpected UnicodeEncodeError".
+    """
     make_run(launches=3)
     done = kiviat(*command, **variables)
     assert "Unicode" not in done.stderr and "Traceback" not in done.stderr
     assert done.returncode == (2 if command in (("show", "µ"), COMMANDS[3]) else 0)
     assert done.stdout.isascii() or command == (
         "export",
-    )  # whose bytes are UTF-8 whatever the terminal takes
+    )  # a stream that accepts UTF-8 bytes, whatever the terminal's encoding
 
 
 def test_names_that_are_not_utf8_are_printed(kiviat: Kiviat, make_run: Make) -> None:

@@ -1,6 +1,6 @@
 """The import contract equals the table of docs/explanation/architecture.md.
 
-The story: the two differed, and 28 imports that the table forbade passed the linter.
+The two once differed, and 28 imports that the table forbids passed the linter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LARGEST_FOLDER = 24
 
 
 def table() -> dict[str, set[str]]:
-    """Room to the rooms that it may import, as the table says."""
+    """Return the permitted imports of each package according to the table."""
     text = (CHECKOUT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
     section = text.partition("## Rooms")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (\w+) \| [^|]+ \| ([^|]+) \|$", section, re.M)
@@ -28,7 +28,7 @@ def table() -> dict[str, set[str]]:
 
 
 def contracts() -> dict[str, set[str]]:
-    """Room to the rooms that it may import, as pyproject.toml has the linter enforce it."""
+    """Return the permitted imports of each package according to the linter's contract in pyproject.toml."""
     configured = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
     rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
     allowed = {room: rooms - {room} for room in rooms}
@@ -54,14 +54,20 @@ def test_no_circles_are_allowed() -> None:
 
 
 def test_no_folder_is_flat_and_wide() -> None:
-    """launch and cli had 40 and 53 files, told apart by prefixes."""
+    """No folder has more than some twenty files.
+
+    launch and cli once had 40 and 53 files, distinguished by prefixes.
+    """
     folders = {path.parent for path in PACKAGE.rglob("*.py")}
     sizes = {str(folder.relative_to(PACKAGE)): len(list(folder.glob("*.py"))) for folder in folders}
     assert {name: size for name, size in sizes.items() if size > LARGEST_FOLDER} == {}
 
 
 def test_a_namespace_does_not_leave_the_options() -> None:
-    """Commands take frozen requests; a Namespace was rewritten on its way through 38 files."""
+    """argparse's Namespace is used in cli/options only; commands get frozen requests.
+
+    A Namespace was once passed through 38 files and modified on its way.
+    """
     options = PACKAGE / "cli" / "options"
     outside = [path for path in PACKAGE.rglob("*.py") if options not in path.parents]
     assert [str(path) for path in outside if re.search(r"\bNamespace\b", path.read_text("utf-8"))] == []

@@ -1,4 +1,7 @@
-"""The story: a killed `make test` left `tests/builds.py` and its compilers running."""
+"""Background builds end with `make test`.
+
+A killed `make test` once left `tests/builds.py` and its compilers running.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from pathlib import Path
 from kiviat.launch.process import processes
 from tests import builds
 
-# A compiler wrapper that never answers; it and what it has started say who they are.
+# A compiler wrapper that never returns; it and its child processes have recognisable names.
 WRAPPER = """#!/bin/sh
 sleep 1000 &
 echo $PPID $$ $! >{said}.new && mv {said}.new {said}

@@ -22,7 +22,7 @@ each_document = pytest.mark.parametrize(
 
 
 def code_in(document: Path) -> list[str]:
-    """Everything set as code: `spans`, indented lines and fenced ones."""
+    """Return all code in a document: inline spans, indented lines and fenced lines."""
     text = document.read_text()
     spans = [span for line in text.splitlines() for span in re.findall(r"`([^`]+)`", line)]
     lines = [line.strip() for line in text.splitlines() if line.startswith("    ")]
@@ -54,13 +54,13 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 @each_document
 def test_files_of_the_tests_that_are_named_are_there(document: Path) -> None:
-    """A promise in faults.md names the test that holds it; a test that was renamed holds nothing."""
+    """Tests that documents name exist, because faults.md names the test of each guarantee."""
     named = set(re.findall(r"`(tests/[\w./-]+)`", document.read_text()))
     assert {name for name in named if not (CHECKOUT / name).exists()} == set()
 
 
 def anchors(document: Path) -> set[str]:
-    """As forges make them of headings: lower case, blanks to dashes, punctuation dropped."""
+    """Return the anchors of headings as GitHub makes them: lower case, blanks as dashes, no punctuation."""
     headings = re.findall(r"^#+ (.*)$", document.read_text(), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -75,7 +75,7 @@ def test_the_index_names_every_document() -> None:
 
 @each_document
 def test_kiviat_commands_parse(document: Path) -> None:
-    """The whole line, by the real parser: an option that was renamed is found here."""
+    """Command lines in documents are accepted by the real parser, including all options."""
     from kiviat.cli.options.arguments import parsed
 
     for code in code_in(document):
@@ -83,7 +83,7 @@ def test_kiviat_commands_parse(document: Path) -> None:
             continue
         words = shlex.split(re.split(r"\s#", code)[0])[1:]
         words = ["--help" if word == "COMMAND" else word for word in words]
-        if len(words) == 1:  # the name of a command in running text
+        if len(words) == 1:  # the name of a command within a sentence
             words.append("--help")
         try:
             parsed(words)
@@ -92,7 +92,10 @@ def test_kiviat_commands_parse(document: Path) -> None:
 
 
 def test_messages_name_commands_that_exist() -> None:
-    """A finding told users to see `kiviat binding`, which there has never been."""
+    """Messages name existing commands only.
+
+    A finding once recommended `kiviat binding`, which never existed.
+    """
     from kiviat.cli.options.arguments import parser
 
     usage = parser().format_help()
@@ -104,7 +107,7 @@ def test_messages_name_commands_that_exist() -> None:
 
 
 def test_the_readme_names_what_there_is() -> None:
-    """Ten commands a user needs; all of them answer --help."""
+    """The README lists the ten commands that users need, and each of them supports --help."""
     named = {code.split()[1] for code in code_in(CHECKOUT / "README.md") if re.match(r"kiviat [a-z]+", code)}
     assert {"run", "list", "runs", "show", "report", "compare", "export", "sql"} <= named
     for command in sorted(named):
@@ -128,7 +131,7 @@ def test_make_targets_exist(document: Path) -> None:
 
 @each_document
 def test_code_of_a_file_is_that_file(document: Path) -> None:
-    """A sample marked `<!-- file: PATH -->` is what the build compiles, to the letter."""
+    """A sample marked `<!-- file: PATH -->` equals that file."""
     for path, block in re.findall(
         r"<!-- file: (\S+) -->\n```\w*\n(.*?)^```", document.read_text(), re.M | re.S
     ):

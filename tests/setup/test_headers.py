@@ -23,7 +23,7 @@ def test_there_are_headers() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("header", HEADERS, ids=lambda path: path.name)
 def test_header_compiles_alone(header: Path, openmpi: Toolchain) -> None:
-    # Twice, so that a missing include guard is noticed too.
+    # Includes the header twice, to detect missing include guards.
     source = f'#include "{header.relative_to(NATIVE)}"\n' * 2
     done = subprocess.run(
         [str(openmpi.mpicxx), *FLAGS, "-x", "c++", "-"],

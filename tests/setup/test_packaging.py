@@ -1,4 +1,4 @@
-"""Recipes for package managers, containers and sites say what pyproject.toml and tools/setup say."""
+"""Recipes for package managers, containers and sites agree with pyproject.toml and tools/setup."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONDA = (PACKAGING / "conda" / "recipe.yaml").read_text(encoding="utf-8")
 
 
 def required() -> dict[str, str]:
-    """Python packages with their least versions, as pyproject.toml has them."""
+    """Return the required Python packages with their minimum versions from pyproject.toml."""
     return dict(dependency.split(">=") for dependency in PROJECT["dependencies"])
 
 
@@ -79,7 +79,7 @@ def test_every_python_that_we_support_is_tried() -> None:
 
 
 def test_the_module_file_sets_the_path(tmp_path: Path) -> None:
-    """By Tcl, with the commands of Environment Modules that it uses."""
+    """The module file sets PATH, executed by Tcl with the commands of Environment Modules that it uses."""
     if not shutil.which("tclsh"):
         pytest.skip("no tclsh")
     (tmp_path / "site").mkdir()
@@ -135,7 +135,9 @@ def test_reframe_fails_on_a_slower_machine(openmpi: Toolchain, tmp_path: Path) -
 
 
 def tenth_of_times(run: Path) -> None:
-    """As if an older machine had been ten times as fast: records without checksums, of the first schema."""
+    """Return records as if an older machine had been ten times as fast, without checksums and in the first
+    schema.
+    """
     import json
 
     from kiviat.record import UNSEALED_RECORD_SCHEMA

@@ -18,7 +18,9 @@ NOTHING: dict[str, object] = {"outcomes": {"passed": 2}, "failed": []}
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """The exit code of each part and what it writes, for the test to change; nothing is built."""
+    """Return exit code and outcomes of each part, which a test can change; no part really runs, and nothing
+    is built.
+    """
     told: Run = dict.fromkeys(parts.PARTS, (0, NOTHING))
 
     def pytest_(words: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""The native program builds with CMake alone, by the presets."""
+"""The native program builds with CMake alone, using the presets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def cmake(*words: str | Path) -> str:
 
 
 def test_a_preset_builds_every_file(openmpi: Toolchain, tmp_path: Path) -> None:
-    """Whether the program then knows them is seen in the native tests, which CMake alone builds as well."""
+    """A preset builds every source file; the native tests check the resulting program."""
     cmake("--preset", "openmpi", "-B", tmp_path)
     planned = cmake("--build", tmp_path, "--", "-t", "commands", "kiviat-bench")
     native = CHECKOUT / "native"

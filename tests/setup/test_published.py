@@ -29,7 +29,9 @@ def test_facts_are_told_apart_and_have_a_place() -> None:
 
 
 def test_what_is_compared_with_ours_is_in_its_unit() -> None:
-    """A latency beside a bandwidth would be off by fifteen orders of magnitude, and nobody told."""
+    """Values compared with Kiviat's metrics have the unit of the metric; comparing a latency with a bandwidth
+    would go unnoticed.
+    """
     seen = set()
     for fact in (fact for paper in papers() for system in paper.systems for fact in system.facts):
         if fact.measures:
@@ -52,7 +54,9 @@ def test_what_may_calibrate_is_known_by_id() -> None:
 
 
 def test_accumulated_and_per_process_figures_agree() -> None:
-    """The papers print whole MB/s: a slip of a digit or of a column shows."""
+    """Accumulated and per-process values agree within rounding to whole MB/s, which detects wrong digits and
+    columns.
+    """
     pairs = 0
     for system in (system for paper in papers() for system in paper.systems):
         for name in ("b_eff", "at_lmax", "rings_at_lmax"):

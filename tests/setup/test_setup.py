@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-# What any POSIX machine has and tools/setup uses.
+# Commands of any POSIX system that tools/setup uses.
 BASIC = ["bash", "cat", "cut", "dirname", "echo", "env", "grep", "head", "ln", "mkdir", "rm", "sed"]
 BASIC += ["sha256sum", "sleep", "sort", "xargs"]
 
@@ -28,14 +28,14 @@ case "$words" in
 esac
 """
 OLD_PYTHON = "exit 1\n"
-# Libraries are asked for through the loader.
+# Libraries are found through the loader's cache.
 NO_LIBRARIES = 'case "$*" in *ctypes*) exit 1 ;; esac\n'
 CMAKE = "echo cmake version 3.25.1\n"
 
 
 @dataclass
 class Machine:
-    """A checkout and the commands of a machine."""
+    """A machine made of a checkout and stub commands."""
 
     root: Path
     programs: dict[str, str] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Machine:
     def setup(
         self, mode: str, answer: str | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Runs tools/setup; with an answer, standard input is a terminal on which someone types it."""
+        """Run tools/setup; with `answer`, standard input is a terminal at which this answer is typed."""
         commands = self.root / "bin"
         shutil.rmtree(commands, ignore_errors=True)
         commands.mkdir()
@@ -88,7 +88,7 @@ class Machine:
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Machine:
-    """A user's machine with Python and a compiler, and nothing else that we need."""
+    """A user's machine with Python and a compiler, and nothing else that Kiviat needs."""
     (tmp_path / "tools").mkdir()
     shutil.copy(CHECKOUT / "tools" / "setup", tmp_path / "tools" / "setup")
     for name in ("pyproject.toml", "CMakeLists.txt"):
@@ -98,7 +98,7 @@ def bare(tmp_path: Path) -> Machine:
 
 @pytest.fixture
 def debian(bare: Machine) -> Machine:
-    """apt-get that installs: what is asked for becomes a command."""
+    """A machine whose apt-get installs: each installed package becomes a command."""
     commands = {"cmake": CMAKE, "ninja-build": "", "openmpi-bin": "", "mpich": "", "chromium": ""}
     names = {"ninja-build": ["ninja"], "openmpi-bin": ["mpicxx", "mpicxx.openmpi"], "mpich": ["mpicxx.mpich"]}
     here = bare.root / "bin"
@@ -234,7 +234,7 @@ def test_without_an_answer_nothing_is_installed_and_nobody_is_asked_twice(debian
     assert "no terminal to ask at" in done.stderr
     assert debian.log == ["pip -q --disable-pip-version-check -e .[mpi] cmake ninja"]
     assert debian.setup("run").stderr == ""
-    # ... until someone says yes.
+    # ... until the user agrees.
     debian.setup("run", YES="1")
     assert any("openmpi-bin" in line for line in debian.log)
 
@@ -286,7 +286,10 @@ LOCKED = "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by proce
 
 
 def test_apt_that_another_one_keeps_out_is_waited_for(debian: Machine) -> None:
-    """A machine that has just started updates its packages by itself, and setup went on without any."""
+    """If another apt-get holds the lock, setup waits.
+
+    A machine that has just started updates its packages, and setup once continued without installing any.
+    """
     debian.user = 0
     held = debian.root / "held"
     held.touch()

@@ -1,4 +1,4 @@
-"""tools/check-sources detects violations: each rule is broken once, in a copy."""
+"""tools/check-sources detects violations: each rule is violated once, in a copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel contains everything that `kiviat` needs outside of the checkout, and works from there."""
+"""The wheel contains everything that `kiviat` needs outside of a checkout, and works there."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def wheel_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `kiviat` of a fresh environment that holds the wheel; what it depends on is borrowed from ours."""
+    """Return the `kiviat` of a fresh environment with the wheel; its dependencies are those of the test
+    environment.
+    """
     home = tmp_path_factory.mktemp("installed")
     venv.create(home, with_pip=False, symlinks=True)
     python = home / "bin" / "python"
@@ -57,15 +59,15 @@ def installed(wheel_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     done = subprocess.run(pip, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (site,) = home.glob("lib/python*/site-packages")
-    # Plain path entries; the .pth of our own development install is not executed there.
+    # Adds plain paths; the .pth file of the development install is not executed in the new environment.
     (site / "borrowed.pth").write_text("\n".join(p for p in sys.path if p.endswith("site-packages")) + "\n")
     return home / "bin" / "kiviat"
 
 
 def tracked(*folders: str) -> set[str]:
-    """What git knows below these folders, as far as a program reads it."""
+    """Return the files that git tracks below these folders, without those that no program reads."""
     done = subprocess.run(["git", "ls-files", "-z", *folders], cwd=CHECKOUT, capture_output=True, text=True)
-    if done.returncode != 0:  # an unpacked archive
+    if done.returncode != 0:  # an unpacked archive without git
         files = [
             p for folder in folders for p in (CHECKOUT / folder).rglob("*") if "__pycache__" not in p.parts
         ]
@@ -86,7 +88,7 @@ def test_the_wheel_carries_sources_plans_published_results_and_schemas(wheel_fil
 
 
 def test_the_wheel_carries_all_of_the_package(wheel_file: Path) -> None:
-    """Not only modules: vendors, templates and style sheets too."""
+    """The wheel contains all files of the package, also vendor files, templates and style sheets."""
     carried = set(zipfile.ZipFile(wheel_file).namelist())
     wanted = {name.removeprefix("src/") for name in tracked("src")}
     assert wanted <= carried
@@ -96,7 +98,9 @@ def test_the_wheel_carries_all_of_the_package(wheel_file: Path) -> None:
 def test_installed_it_finds_its_data_and_plans_a_run(
     installed: Path, openmpi: Toolchain, tmp_path: Path
 ) -> None:
-    """Outside of the checkout: the first run builds the native program from the sources in the wheel."""
+    """Installed outside of a checkout, kiviat finds its data and plans a run; the native program would be
+    built from the sources in the wheel.
+    """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     python = installed.parent / "python"
     probe = "import kiviat.record as r; print(r.__file__, r.data_path('native'), sep='\\n')"
@@ -119,7 +123,7 @@ def test_installed_it_finds_its_data_and_plans_a_run(
 
 
 def test_versions_agree() -> None:
-    """One version, in the four places where other tools look for it."""
+    """The version is the same in all four files where tools look for it."""
     import tomllib
 
     import kiviat

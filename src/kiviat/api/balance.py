@@ -35,7 +35,7 @@ class BalanceResult(Tabular):
 
     @property
     def table(self) -> Table:
-        """One row for each system and axis; the reason stands where there is no value."""
+        """One row for each system and axis; a missing value has a reason."""
         return Table.of(
             [
                 {
@@ -86,9 +86,9 @@ def balance(
 ) -> BalanceResult:
     """Return how balanced machines are; without a name, that of the last run.
 
-    `beside` names published systems, "all" or "none"; by default a single run stands beside those with HPL.
-    `small` and `few_nodes` keep or drop systems that are too small for some axes. Raise InputError for runs
-    without a kernel of HPC Challenge and for unknown systems.
+    `beside` names published systems, "all" or "none"; by default, a single run is shown with those that have
+    HPL. `small` and `few_nodes` keep or drop systems that are too small for some axes. Raise InputError for
+    runs without a kernel of HPC Challenge and for unknown systems.
     """
     loaded = read(runs or ("last",))
     systems = _systems(loaded)

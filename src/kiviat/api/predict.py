@@ -27,7 +27,7 @@ from kiviat.report.html import fragment
 
 @dataclass(frozen=True)
 class Case:
-    """A benchmark on `ranks` ranks, with messages of `bytes` bytes if it has a size.
+    """A benchmark on `ranks` ranks, with messages of `bytes` bytes if it has a message size.
 
     `place`, `per_node` and `bind` place the ranks as `kiviat run` does by --place, --ppn and --bind.
     """
@@ -43,7 +43,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Predicted:
-    """One quantity of a case in `unit`: `model` is None if the simulation has none, and `reason` says why.
+    """One quantity of a case in `unit`: `model` is None if the simulation does not provide it.
+
+    `reason` says why.
 
     `measured` is the median of the run whose cases are predicted, None where none was given.
     """
@@ -69,7 +71,7 @@ class Predicted:
 
 @dataclass(frozen=True)
 class PredictionResult(Tabular):
-    """What the model of `machine` gives. Nothing of it is measured but `measured` of a run's cases."""
+    """Predictions of the model of `machine`. Only `measured`, the median of a run, is a measurement."""
 
     machine: Machine
     values: tuple[Predicted, ...]
@@ -141,7 +143,7 @@ def predict(machine: str | PathLike[str] | Machine, cases: Named | Iterable[Case
 
 
 def _values(answer: Record) -> list[Predicted]:
-    """The time of a case, or all that a study reports; one value without a number for a failed case."""
+    """Return the time of a case, or all metrics of a study; for a failed case, one value without number."""
     metrics = [metric for metric in answer.metrics if metric.name == "time"] or list(answer.metrics)
     about = (answer.case, answer.benchmark, answer.ranks, answer.bytes, answer.axes)
     if not metrics:

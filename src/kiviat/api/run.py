@@ -15,7 +15,8 @@ from kiviat.record import InputError
 from kiviat.record.types import Scalar
 
 _PACKAGES = str(Path(__file__).resolve().parents[2])
-# The package of this process, wherever it was found; after Python's own folders, which it must not hide.
+# The package of this process, wherever it is; it comes after Python's own folders, so that it hides none of
+# their modules.
 _PROGRAM = "import sys; sys.path.append(sys.argv.pop(1)); from kiviat.cli.main import main; sys.exit(main())"
 _FAILED_CASES = 1
 
@@ -75,7 +76,8 @@ def _started(words: Sequence[str]) -> Runs:
     command = [sys.executable, "-P", "-c", _PROGRAM, _PACKAGES, *words]
     held = ""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogateescape") as printed:
-        # A session of its own: Ctrl-C reaches it once, from us, and it ends its launches.
+        # In a session of its own, the command does not get Ctrl-C from the terminal; this process forwards it
+        # once.
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -88,7 +90,7 @@ def _started(words: Sequence[str]) -> Runs:
         try:
             assert process.stderr
             with process.stderr as lines:
-                for line in lines:  # the last one may be the reason of an error, which is raised instead
+                for line in lines:  # the last line may be the reason of an error, which is raised instead
                     print(held, end="", file=sys.stderr, flush=True)
                     held = line
             code = process.wait()

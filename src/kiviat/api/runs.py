@@ -189,7 +189,7 @@ class Runs(_Stored, Sequence[Run]):
         return "".join(run._repr_html_() for run in self._runs)
 
 
-# What names runs: "last", an identifier or the beginning of one, a path, a pattern of paths, or loaded runs.
+# A selection of runs: "last", an identifier or its beginning, a path, a pattern of paths, or loaded runs.
 Named = str | PathLike[str] | Run | Runs
 
 
@@ -206,7 +206,7 @@ def load(*names: str | PathLike[str]) -> Runs:
 
 
 def read(names: Iterable[Named]) -> Runs:
-    """Return the runs, each once, without telling their warnings."""
+    """Return the runs, each once, without issuing warnings."""
     found: dict[Path, Run] = {}
     for name in names:
         if isinstance(name, Run | Runs):

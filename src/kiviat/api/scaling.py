@@ -24,9 +24,11 @@ from kiviat.report.scaling.text import kind_text
 
 @dataclass(frozen=True)
 class ScalingResult(Tabular):
-    """`readings` are the studies, with curves and laws; `left_out` says what has no curve, and why.
+    """`readings` are the studies, with curves and laws.
 
-    `published` has claims of papers about these machines, and what the runs say to them.
+    `left_out` has quantities without curve, with reasons.
+
+    `published` has claims of papers about these machines, with the verdicts of the runs.
     """
 
     runs: Runs
@@ -72,9 +74,9 @@ def scaling(
 ) -> ScalingResult:
     """Return how benchmarks scale with the number of ranks; without a name, in the last run.
 
-    Runs of one machine under the same conditions are joined; those of several machines stand side by side.
-    `kind` counts where the records do not say whether the work grows with the ranks; `at` are numbers of
-    ranks to extrapolate to. Raise InputError if there is no curve at all.
+    Runs of one machine under the same conditions are joined; those of several machines are compared. `kind`
+    is used if the records do not contain whether the work grows with the ranks; `at` are numbers of ranks to
+    extrapolate to. Raise InputError if there is no curve at all.
     """
     loaded = read(runs or ("last",))
     sources = _sources(loaded)

@@ -132,7 +132,7 @@ class Table:
 
 
 class _Given(Table):
-    """Rows that are in memory; DuckDB sees them only where a frame is wanted."""
+    """Rows in memory; DuckDB is used only to make data frames of them."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         super().__init__(_ROWS, self._connection)
