@@ -715,8 +715,8 @@ BENCHMARK(gears,
                    {"scaling", "weak", "", "weak: i x j x k per rank; strong: i x j x k in total", {"weak", "strong"}},
                    {"steps", "121", "steps", "number of steps, in which the gears turn once"},
                    {"reach", "distance", "",
-                    "distance: faces are near if their boxes are at most `within` apart along each side; share: if they overlap "
-                    "once each is larger by so much of its longest side, as phdMesh has it",
+                    "distance: faces are near if their boxes are at most `within` apart along each side; share: if they overlap when "
+                    "each is enlarged by this share of its longest side, as in phdMesh",
                     {"distance", "share"}},
                    {"within", "250", "1/1000", "threshold for near faces: a length with distance, a share of the longest side with share"}},
           .section = "applications",

@@ -34,7 +34,7 @@ class Study {
     t.note("swap", swap_names[static_cast<std::size_t>(plan_.swap)]);
     if (const std::string words = PanelFactorization::agreements(t.comm(), plan_.block).words();
         plan_.grid.rows > 1 && !words.empty())
-      t.note("pivots", "agreements on those of a panel: " + words);
+      t.note("pivots", "pivot searches of a panel: " + words);
   }
 
   void operator()() {
