@@ -125,7 +125,7 @@ def measure(setting: Setting) -> Iterator[Finding]:
 
 
 def peer(mpi: Mpi) -> Path | str:
-    """Return the program, or the reason why there is none."""
+    """Return the program, or the reason why it cannot be built or found."""
     named = os.environ.get("HPCC")
     found = named or shutil.which("hpcc")
     if not found:
@@ -185,7 +185,7 @@ def last_level_cache() -> int:
 
 
 def _title(figure: Figure, records: Sequence[Record], cache: int) -> str:
-    """Return the title; it says so if STREAM's arrays fit into the cache."""
+    """Return the title, with a remark if STREAM's arrays fit into the cache."""
     if figure.benchmark == "stream" and int(figure.of(records).axes["memory"]) / 3 < 4 * cache:
         return figure.title.replace("STREAM triad", "STREAM triad in cache, not memory")
     return figure.title

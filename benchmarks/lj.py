@@ -66,8 +66,8 @@ def measure(setting: Setting) -> Iterator[Finding]:
 
 
 def _found(mpi: Mpi) -> list[Lammps] | str:
-    """Return all LAMMPS programs built with `mpi`, each with and without package OPT; or the reason why there
-    is none.
+    """Return all LAMMPS programs built with `mpi`, each with and without package OPT; or the reason why no
+    such program is usable.
     """
     folder, on_path = os.environ.get("LAMMPS_DIR"), shutil.which("lmp")
     if not folder and not on_path:

@@ -29,7 +29,7 @@ class Mean:
 
 def find_program(variable: str, name: str, mpi: Mpi) -> Path | str:
     """Return the program of that name below the folder in `variable`, built with `mpi`; or the reason why
-    there is none.
+    it cannot be used.
     """
     folder = os.environ.get(variable)
     if not folder:

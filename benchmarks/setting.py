@@ -12,7 +12,7 @@ from benchmarks.mpi import Mpi
 
 T = TypeVar("T")
 
-# Interval of progress lines if the output is no terminal.
+# Interval between progress lines if standard error is no terminal.
 _SAID_EVERY_S = 20.0
 
 
@@ -22,7 +22,7 @@ class Setting:
     brief: bool
     repetitions: int | None = None
     only: Sequence[str] = ()
-    """What to measure of a row that can do so in parts."""
+    """Parts to measure of rows that consist of parts; all if empty."""
 
     def times(self, full: int, least: int) -> int:
         """Return the number of repetitions: the user's, or `full`, or `least` with --brief."""
