@@ -131,7 +131,7 @@ def test_ratios_mix_no_numbers_of_ranks() -> None:
     assert cell.value is None and cell.reason == "stream was run on 4 ranks, not on 8"
 
 
-def test_what_failed_says_why() -> None:
+def test_failed_kernels_have_a_reason() -> None:
     rows = hpcc_rows(without=("fft.rate",))
     rows.append(failed("run-a", "fft/ranks=4", "no FFTW found; install libfftw3-bin", "skipped", ranks=4))
     found = measured_system(hpcc_run(), "x", summarise(rows), rows)
@@ -363,7 +363,7 @@ def with_numbers(array_bytes: float, origin_clock: str = "wall") -> System:
     return measured_system(run, "run-a", summarise(rows), rows)
 
 
-def test_stream_within_the_cache_is_called_so() -> None:
+def test_stream_within_the_cache_has_a_caveat() -> None:
     """A caveat says that STREAM's arrays of 85 MB, less than four times the cache of 32 MiB, measure the
     cache.
 

@@ -170,7 +170,7 @@ def test_the_last_sizes_outgrow_their_lines(beyond: int) -> None:
     assert (found.above, found.kind) == (SIZES[-beyond], "jump")
 
 
-def test_a_jump_within_the_intervals_says_nothing() -> None:
+def test_a_jump_within_the_intervals_is_not_reported() -> None:
     times = [line(size) * (1.3 if size >= KNEE else 1) for size in SIZES]
     assert switches(SIZES, times, [0.05] * len(SIZES))
     assert not switches(SIZES, times, [0.2] * len(SIZES))

@@ -71,7 +71,7 @@ def test_a_large_but_noisy_change_is_unclear() -> None:
         ({"metric": "time"}, {"metric": "message_rate"}, "time against message_rate"),
     ],
 )
-def test_what_cannot_be_compared_is_named(a: dict[str, str], b: dict[str, str], note: str) -> None:
+def test_incomparable_cases_have_no_verdict(a: dict[str, str], b: dict[str, str], note: str) -> None:
     result = changed(case(FAST, **a), case(SLOW, **b))
     assert result.cases[0].change.verdict == "no verdict"
     assert note in result.cases[0].change.note

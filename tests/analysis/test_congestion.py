@@ -64,7 +64,9 @@ def test_impacts_are_read_off_the_table() -> None:
         ([2, 3], None, "Which ranks share a node is unknown"),
     ],
 )
-def test_what_victims_share_with_congestors(victims: list[int], of: Sequence[int] | None, why: str) -> None:
+def test_resources_shared_by_victims_and_congestors(
+    victims: list[int], of: Sequence[int] | None, why: str
+) -> None:
     finding = finding_of(6.0, victims, of)
     assert finding.headline == "During an incast of other ranks, an allreduce takes 6.00 times as long"
     assert "99th percentile takes 18.0 times" in finding.detail and why in finding.detail

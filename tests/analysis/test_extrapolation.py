@@ -51,7 +51,7 @@ def measured(
     ]
 
 
-def test_a_law_comes_back() -> None:
+def test_an_exact_law_is_recovered() -> None:
     """HPL times that follow a law exactly are extrapolated exactly, to 1.6 GB per rank: 80 % of 4 GB, shared
     by two processors.
     """
@@ -89,7 +89,7 @@ def test_each_kernel_has_its_own_law() -> None:
     assert set(values) == set(LAWS) - {"hpl"}
 
 
-def test_an_order_that_is_told_counts_instead_of_the_memory_given() -> None:
+def test_the_measured_order_counts_instead_of_the_memory_given() -> None:
     """The extrapolation uses the measured matrix order, not the memory given: HPL reserves memory for panels,
     so with 1 MiB its matrix uses only three quarters of it.
     """
@@ -106,7 +106,7 @@ def measured_cases() -> list[tuple[Summary, int]]:
     return list(zip(measured("hpl", "rate", hpl_rate), MEMORIES, strict=True))
 
 
-def test_what_follows_another_law_is_off_at_the_size_held_out() -> None:
+def test_deviations_from_the_law_show_at_the_size_held_out() -> None:
     """If the largest size is 25 % slower than the law fitted to the others predicts, this deviation is
     reported.
     """

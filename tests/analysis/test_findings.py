@@ -45,11 +45,11 @@ def test_a_sound_run_tells_speed_and_nothing_else() -> None:
     assert told[1].headline == "Half of the peak bandwidth needs messages of 19.3 KiB"
 
 
-def test_nothing_measured_nothing_told() -> None:
+def test_no_findings_without_measurements() -> None:
     assert findings([], [run()]) == []
 
 
-def test_bandwidth_that_falls_again_is_told() -> None:
+def test_falling_bandwidth_is_reported() -> None:
     falling = curve((size, time * (1 + size / 2e6)) for size, time in LINE)
     assert "At 4 MiB the bandwidth drops to" in findings_of_kind(falling, "headline")[0].detail
 
@@ -209,7 +209,7 @@ def test_the_most_important_first() -> None:
     assert all(0 <= finding.importance <= 1 for finding in told)
 
 
-def test_several_runs_are_told_apart() -> None:
+def test_findings_of_several_runs_are_distinguished() -> None:
     summaries = [*PINGPONG, *curve([(size, 3 * time) for size, time in LINE], run="s")]
     told = findings(summaries, [run(), replace(run(), id="s")])
     assert [finding.headline[:21] for finding in told[:2]] == [
@@ -218,7 +218,7 @@ def test_several_runs_are_told_apart() -> None:
     ]
 
 
-def test_what_took_no_time_is_no_ratio() -> None:
+def test_a_time_of_zero_yields_no_ratio() -> None:
     """A measured time of 0 yields no ratio.
 
     A clock too coarse for a call, or a fabricated record, once raised ZeroDivisionError.

@@ -96,14 +96,14 @@ def test_oversubscribed_and_disturbed_values_are_left_out(unfair: dict[str, Any]
     assert not found(machine("a", barrier(1e-6, 2e-6)), slow)
 
 
-def test_what_an_oncoming_message_costs() -> None:
+def test_cost_of_simultaneous_messages_both_ways() -> None:
     one_way: Values = {("pingpong", 2, 1 << 20): 1e-3, ("pingping", 2, 1 << 20): 1e-3}
     both: Values = {("pingpong", 2, 1 << 20): 1e-3, ("pingping", 2, 1 << 20): 2e-3}
     told = findings_by_kind(machine("full", one_way), machine("half", both))["oncoming"]
     assert told.headline == "An oncoming message of 1 MiB costs half 50 % of its bandwidth, full 0 %"
 
 
-def test_what_random_order_costs_rings() -> None:
+def test_cost_of_random_order_for_rings() -> None:
     def rings(label: str, random: float) -> Machine:
         values = {("ring", "natural_bandwidth"): 1e9, ("ring", "random_bandwidth"): random}
         rows = [

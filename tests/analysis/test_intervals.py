@@ -41,7 +41,7 @@ def test_coverage(shape: str) -> None:
         assert abs(covered - nominal) < 0.013, (launches, covered)
 
 
-def test_order_statistics_cover_as_the_binomial_says() -> None:
+def test_coverage_of_order_statistics_is_binomial() -> None:
     """The coverage of order statistics equals the binomial probability: each pattern of five values below and
     above the median is equally likely.
     """

@@ -129,7 +129,7 @@ def test_the_median_and_the_worst_of_independent_quantities_are_told(monkeypatch
     assert short_text(known) == "median ±10 %, 3 rows, 1 of 2 orderings"
 
 
-def test_ratios_are_a_kind_and_places_of_bends_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ratios_have_known_errors_and_sizes_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Message sizes, such as the size of the best rate, are not rates and have no known error.
 
     A wrong size of 3 KiB once was the largest error of all ("340 times too large").

@@ -92,7 +92,7 @@ def test_cannot_tell_and_what_is_missing(without: tuple[str, ...], kernel: str, 
     assert limit.sentence.startswith(f"{kernel}: cannot tell; ") and limit.sentence.endswith(f"{says}.")
 
 
-def test_where_nothing_accounts_for_the_time_it_cannot_be_told() -> None:
+def test_unexplained_time_has_no_determined_limit() -> None:
     limit = of(size(scale={"ptrans.rate": 0.1}), "PTRANS")
     assert (
         limit.resources == ()
@@ -135,7 +135,7 @@ def test_hpl_faster_than_dgemm_is_a_mistake() -> None:
     assert not any("cannot be faster" in remark for remark in limits(size(scale={"hpl.rate": 5.0})).remarks)
 
 
-def test_the_grid_is_what_hpl_says() -> None:
+def test_the_process_grid_is_that_of_hpl() -> None:
     found = size()
     hpl = replace(found.quantities["hpl"], numbers={"grid_rows": 2, "grid_columns": 8})
     found = replace(found, quantities={**found.quantities, "hpl": hpl})

@@ -76,7 +76,7 @@ def test_eager_limits_that_were_set() -> None:
     assert shown >= 5
 
 
-def test_a_fit_that_misses_the_curve_says_so() -> None:
+def test_a_poor_fit_has_a_warning() -> None:
     model = fit_loggp(curve([(1, 1.0), (2, 2.0), (3, 9.0)]))
     assert model is not None and model.poor
     assert "read times from the curve" in fit_warning(model)

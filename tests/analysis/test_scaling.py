@@ -220,7 +220,7 @@ def test_rates_of_a_rank_count_for_all() -> None:
         "barrier",
     ],
 )
-def test_strong_and_weak_are_told_apart(rows: list[Row], kind: str, why: str) -> None:
+def test_strong_and_weak_scaling_are_distinguished(rows: list[Row], kind: str, why: str) -> None:
     found = only([source(scaling_run(), rows)])
     assert (found.kind, found.why) == (kind, why)
 
@@ -252,7 +252,7 @@ def test_notes_of_kernels_tell_their_size(benchmark: str, note: dict[str, str], 
     assert size is not None and size.total(4) == total
 
 
-def test_what_cannot_be_told_is_refused_unless_somebody_says_it() -> None:
+def test_an_undetermined_mode_is_refused_unless_given() -> None:
     rows = scaling_rows("run-a", amdahl(0.1), benchmark="mystery", axes={})
     with pytest.raises(InputError) as refused:
         only([source(scaling_run(), rows)])
@@ -355,7 +355,7 @@ def test_oversubscribed_points_are_shown_and_not_fitted() -> None:
 # ---- Extrapolation
 
 
-def test_a_prediction_says_how_far_it_is() -> None:
+def test_a_prediction_states_how_far_it_extrapolates() -> None:
     run, rows = scaling_run(), scaling_rows("run-a", amdahl(SERIAL))
     (reading,) = readings(scaling([source(run, rows)], ALL), [source(run, rows)], at=(12, 128))
     inside, outside = reading.predictions[0]
@@ -364,7 +364,7 @@ def test_a_prediction_says_how_far_it_is() -> None:
     assert outside.low is not None and outside.high is not None and outside.low < truth < outside.high
 
 
-def test_where_laws_cannot_be_told_apart_all_of_them_predict() -> None:
+def test_all_indistinguishable_laws_predict() -> None:
     weak: dict[str, Any] = {"benchmark": "hpccg", "weak": True, "axes": {"memory": 4096}}
     rows = scaling_rows(
         "run-a", lambda p: 1 + 0.08 * math.log2(p), ranks=(1, 2, 4, 8), noise=0.05, seed=5, **weak
@@ -555,7 +555,7 @@ def test_measured_watts_are_those_of_whole_nodes() -> None:
     assert all(point.power.watts is None for point in found.points)
 
 
-def test_without_watts_energy_is_unavailable_and_says_why() -> None:
+def test_without_watts_energy_is_unavailable_with_the_reason() -> None:
     power = curve(scaling_rows("run-a", amdahl(0.0))).points[0].power
     assert (power.watts, power.joules, power.origin) == (None, None, "unavailable")
     assert power.words == "neither meters nor declared watts"
@@ -580,7 +580,7 @@ def test_a_quiet_machine_gives_no_doubt_but_where_the_network_begins() -> None:
     ]
 
 
-def test_ranks_that_share_cores_are_told() -> None:
+def test_ranks_on_shared_cores_are_reported() -> None:
     run = scaling_run_json()
     for launch in run["launches"]:
         for rank in launch["ranks"]:
@@ -603,7 +603,7 @@ def test_ranks_that_share_cores_are_told() -> None:
     assert "emulated nodes share" in doubted(scaling_run(substrate="emulated"))[0]
 
 
-def test_launches_that_differ_are_told() -> None:
+def test_differing_launches_are_reported() -> None:
     rows = [
         replace(row, p50=row.p50 * (1.3 if row.ranks == 4 and row.launch < 6 else 1))
         if row.p50 and row.launch is not None
@@ -614,7 +614,7 @@ def test_launches_that_differ_are_told() -> None:
     assert doubts(found, [scaling_run()], [])[0].startswith("launches on 4 ranks differ by up to 3")
 
 
-def test_clocks_that_change_are_told() -> None:
+def test_changing_clock_rates_are_reported() -> None:
     def of(cycles: dict[int, float]) -> list[Grid]:
         found = []
         for ranks, hertz in cycles.items():
@@ -643,7 +643,7 @@ def test_clocks_that_change_are_told() -> None:
     assert "it is unknown" in doubted(unknown)[0]
 
 
-def test_what_makes_a_run_another_one_is_told() -> None:
+def test_a_fallback_to_tcp_is_reported() -> None:
     fallen = {"near": "x", "far": "tcp", "fallback_to_tcp": True, "evidence": "log"}
     assert any("fell back to TCP" in doubt for doubt in doubted(scaling_run(launch={"transport": fallen})))
 

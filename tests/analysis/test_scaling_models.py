@@ -194,7 +194,7 @@ def test_what_cannot_be_told_is_not() -> None:
     assert cannot_tell(near) == "cannot tell Gustafson and logarithmic apart"
 
 
-def test_a_law_that_launches_contradict_is_called_so() -> None:
+def test_laws_that_launches_contradict_are_reported() -> None:
     """A curve with a step, as where a second node is used, is reported as following none of the laws, because
     its residuals exceed the noise.
     """

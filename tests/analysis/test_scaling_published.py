@@ -80,7 +80,7 @@ def test_who_nearly_catches_up(at_64: float, ranks: tuple[int, ...], verdict: st
     ("atoms", "serial", "verdict"),
     [("32000", 0.5, "agrees"), ("32000", 0.001, "disagrees"), ("4194304", 0.5, "cannot tell")],
 )
-def test_poor_performance_is_that_of_the_size_it_was_said_of(atoms: str, serial: float, verdict: str) -> None:
+def test_poor_performance_is_judged_at_the_stated_size(atoms: str, serial: float, verdict: str) -> None:
     notes = {"atoms": atoms}
     found = verdicts_by_claim(modelled(CLUSTER, amdahl(serial), benchmark="lj", kind="strong", notes=notes))
     one = found["S-027", "poor"]
@@ -122,7 +122,7 @@ def test_sockets_watts_and_peaks_of_a_machine() -> None:
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.5, "agrees"), (1.01, "cannot tell"), (0.5, "disagrees")])
-def test_what_was_measured_counts_beyond_its_scatter(ratio: float, verdict: str) -> None:
+def test_measured_differences_count_beyond_the_scatter(ratio: float, verdict: str) -> None:
     """A difference between measured machines counts only if it exceeds the scatter of launches. The runs are
     named after the paper's machines (--machine).
     """
@@ -173,7 +173,7 @@ def test_watts_that_were_measured_confirm_or_contradict(node_w: float, system: s
     assert found["S-031", "watts"].words == f"{16 * node_w:.0f} W for 32 sockets, measured"
 
 
-def test_all_that_files_ask_can_be_asked() -> None:
+def test_every_kind_of_claim_is_implemented() -> None:
     """Every kind of claim that the schema allows is implemented."""
     from kiviat.analysis.published import curves as module
     from kiviat.analysis.published.forms import FORMS

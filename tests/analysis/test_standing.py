@@ -26,7 +26,7 @@ def test_shares_are_decades_between_fixed_ends() -> None:
     assert (memory.share(1e9), memory.rim) == (pytest.approx(1 / 3), pytest.approx(1e11))
 
 
-def test_near_and_far_are_told_apart_by_nodes() -> None:
+def test_near_and_far_are_distinguished_by_nodes() -> None:
     run, summaries = make_run(), summarise(make_rows())
     own = standing(run, summaries)
     assert {"latency_near", "bandwidth_near"} <= own.keys() and "latency_far" not in own

@@ -50,7 +50,7 @@ def distance(near_s: float, far_s: float) -> list[Summary]:
         (None, "Which ranks share a node is unknown"),
     ],
 )
-def test_distance_is_told_with_the_nodes(of: Sequence[int] | None, why: str) -> None:
+def test_distance_is_reported_with_the_nodes(of: Sequence[int] | None, why: str) -> None:
     (finding,) = findings_of(distance(1e-6, 20e-6), of)
     assert "20.0 times" in finding.headline and why in finding.detail
     assert "8.00 GB/s against 1.00 GB/s" in finding.detail and len(finding.evidence) == 4
@@ -143,18 +143,18 @@ def test_the_slow_are_named_with_their_hosts() -> None:
     assert "link 0-2 (n0, n1): 4.00 times in latency, in 1 of 3 launches, confidence 99.9 %" in finding.detail
 
 
-def test_what_only_one_launch_saw_is_no_warning() -> None:
+def test_disturbances_in_one_launch_only_are_no_warning() -> None:
     (finding,) = sickness((["0-2 latency"], []), ([], []), ([], []))
     assert finding.severity == "info" and finding.headline.startswith("Link 0-2 (n0, n1)")
     (crowded,) = sickness(([], [3]), oversubscribed=True)
     assert crowded.severity == "info" and "may be chance" in crowded.detail
 
 
-def test_nobody_is_slow() -> None:
+def test_no_rank_is_slow() -> None:
     (finding,) = sickness(([], []))
     assert finding.headline == "No slow rank or link among 4 ranks" and "80 % of pairs" in finding.detail
 
 
-def test_nothing_measured_nothing_told() -> None:
+def test_no_findings_without_measurements() -> None:
     assert findings_of([]) == []
     assert findings_of([case([1e-6] * 5)]) == []

@@ -145,7 +145,7 @@ def test_figures_have_a_curve_for_each_machine_and_size() -> None:
     assert [value for _, value, _ in one.points] == [100.0, 75.0]
 
 
-def test_tables_have_published_values_beside_ours() -> None:
+def test_tables_show_published_values_next_to_ours() -> None:
     rows = [row("x", "b_eff", "B/s", "higher", 40e9, benchmark="b_eff", bytes=None, **case("b_eff", 256))]
     table = StudyTable("1", "t", (StudyColumn("b_eff", "b_eff.b_eff"),))
     lines = table_lines(table, [machine(ALTIX, rows)], STUDY)

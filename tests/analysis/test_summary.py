@@ -99,7 +99,7 @@ def test_one_launch_out_of_budget_means_not_converged() -> None:
     assert case([1.0, 1.0], stopped_by="fixed").converged
 
 
-def test_what_differs_between_launches_is_mixed() -> None:
+def test_values_that_differ_between_launches_are_mixed() -> None:
     summary = summarise([row(launch=0), row(launch=1, sync="barrier", oversubscribed=True)])[0]
     assert (summary.sync, summary.mode, summary.oversubscribed) == ("mixed", "adaptive", True)
 

@@ -214,7 +214,7 @@ def test_how_fast_links_can_be(capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert '"highest_rate_bit_per_s": 10200000000' in capsys.readouterr().out
 
 
-def test_what_is_not_whole_is_said_and_can_go(capsys: pytest.CaptureFixture[str]) -> None:
+def test_incomplete_clusters_are_reported_and_can_be_removed(capsys: pytest.CaptureFixture[str]) -> None:
     cluster = Cluster.up(Spec(2, 1), "lab", kept=True)
     removal._libc.umount2(os.fsencode(cluster.folder / "n2.net"), 2)
     with pytest.raises(InputError, match="'lab' is incomplete"):

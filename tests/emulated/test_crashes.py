@@ -39,7 +39,9 @@ MOMENTS_S = [0.003, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.15]
     ("moment_s", "delay_s"),
     [*((moment_s, None) for moment_s in MOMENTS_S), *((moment_s, 1.0) for moment_s in MOMENTS_S[1::2])],
 )
-def test_killed_while_it_comes_up_or_goes_down(state: Path, moment_s: float, delay_s: float | None) -> None:
+def test_killed_while_creating_or_removing_a_cluster(
+    state: Path, moment_s: float, delay_s: float | None
+) -> None:
     """A process killed while it creates or removes a cluster leaves no remains after clean_dead(), and other
     clusters keep working.
 
@@ -88,7 +90,7 @@ def test_killed_at_any_step_of_its_removal(state: Path) -> None:
     assert steps > 8
 
 
-def test_what_a_killed_kiviat_has_started_is_ended(state: Path) -> None:
+def test_children_of_a_killed_kiviat_are_ended(state: Path) -> None:
     """Child processes of a killed Kiviat process are ended, because they could continue to create the cluster
     that is being removed.
     """

@@ -46,7 +46,7 @@ def test_nodes_count_what_leaves_them_while_the_program_runs(toolchain: Toolchai
     assert metric["p50"] == pytest.approx(sum(table["values"]))
 
 
-def test_where_nobody_can_tell_there_is_no_figure(openmpi: Toolchain, tmp_path: Path) -> None:
+def test_a_single_node_has_no_interface_bytes(openmpi: Toolchain, tmp_path: Path) -> None:
     """There is no metric of interface bytes on a single node."""
     record = _record(openmpi, tmp_path, "--on", "emulated:1x2", "-n", "2")
     assert "interface_bytes" not in {one["name"] for one in (*record["tables"], *record["metrics"])}

@@ -125,7 +125,7 @@ def test_other_launchers_are_refused() -> None:
         launching(Cluster.planned(Spec(2, 1)), "intel", "2021.1", oversubscribed=False)
 
 
-def test_open_mpi_5_is_told_in_its_own_words() -> None:
+def test_open_mpi_5_gets_options_of_prrte() -> None:
     """Open MPI 5 gets the options of its launcher PRRTE, which differ from those of version 4. Tried with
     5.0.11.
     """

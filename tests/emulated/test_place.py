@@ -32,7 +32,9 @@ def counted(tmp_path: Path) -> Path:
     return run.path
 
 
-def test_what_leaves_the_nodes_was_predicted(counted: Path, toolchain: Toolchain, tmp_path: Path) -> None:
+def test_bytes_between_nodes_agree_with_the_prediction(
+    counted: Path, toolchain: Toolchain, tmp_path: Path
+) -> None:
     source, program = Path(__file__).with_name("half_way.cpp"), tmp_path / "half_way"
     subprocess.run([toolchain.mpicxx, "-std=c++20", "-w", source, "-o", program], check=True)
     words: list[str | Path] = [
@@ -63,7 +65,7 @@ def test_what_leaves_the_nodes_was_predicted(counted: Path, toolchain: Toolchain
         assert partners * BYTES <= seen <= HEADERS * partners * BYTES + BEGINNING, (name, seen)
 
 
-def test_a_program_that_fails_is_told(counted: Path, tmp_path: Path, openmpi: Toolchain) -> None:
+def test_a_failing_program_is_reported(counted: Path, tmp_path: Path, openmpi: Toolchain) -> None:
     words: list[str | Path] = [
         "place",
         counted,

@@ -21,7 +21,7 @@ from kiviat.record import InputError
         ("2x1,delay=0s", Spec(2, 1), "2x1"),
     ],
 )
-def test_what_is_written_is_meant(text: str, spec: Spec, label: str) -> None:
+def test_specifications_are_parsed(text: str, spec: Spec, label: str) -> None:
     assert parse_spec(text) == spec
     assert spec.label == label
     assert parse_spec(label) == spec
@@ -50,7 +50,7 @@ def test_what_is_written_is_meant(text: str, spec: Spec, label: str) -> None:
         ("2x1,rate=1Gbit,rate=1Gbit", "rate is given twice"),
     ],
 )
-def test_what_cannot_be_emulated_is_said(text: str, says: str) -> None:
+def test_impossible_specifications_are_refused(text: str, says: str) -> None:
     with pytest.raises(InputError, match="emulated cluster") as error:
         parse_spec(text)
     assert says in str(error.value)

@@ -105,7 +105,7 @@ def test_long_logs_take_no_longer_than_their_length(tmp_path: Path) -> None:
             run("ingest", "log", "--ranks", "2")
 
 
-def test_what_never_ends_is_refused(tmp_path: Path) -> None:
+def test_named_pipes_are_refused(tmp_path: Path) -> None:
     """A named pipe without writer, given as a run or as a job template, is refused and never read."""
     os.mkfifo(tmp_path / "pipe")
     for words in (

@@ -88,7 +88,7 @@ def wait_until(condition: Callable[[], object], limit_s: float = 60) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_an_interrupted_build_goes_on(
+def test_an_interrupted_build_is_continued(
     openmpi: Toolchain, source: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     """An interrupted build is continued by the next one.
@@ -117,7 +117,7 @@ def test_an_interrupted_build_goes_on(
     assert not list((cache / "build").glob("*.work"))
 
 
-def test_what_cannot_go_on_begins_again(openmpi: Toolchain, source: Path, tmp_path: Path) -> None:
+def test_a_damaged_build_starts_again(openmpi: Toolchain, source: Path, tmp_path: Path) -> None:
     """A build whose folder is damaged starts again from nothing."""
     home = tmp_path / "cache/build" / build(openmpi, source=source, cache=tmp_path / "other").parent.name
     work = home.with_name(f"{home.name}.work")
@@ -159,7 +159,7 @@ def test_where_kiviat_is_has_no_part_in_what_is_built(
     assert _key(toolchain, source) == key
 
 
-def test_what_was_left_is_removed(tmp_path: Path) -> None:
+def test_remains_of_interrupted_builds_are_removed(tmp_path: Path) -> None:
     """Folders that interrupted builds of earlier versions left are removed, unless a process uses them."""
     now = time.time()
 

@@ -135,7 +135,7 @@ def test_session_folders_of_open_mpi(
         living.kill()
 
 
-def test_a_journal_that_cannot_be_read_harms_nobody(tmp_path: Path) -> None:
+def test_unreadable_journals_are_ignored(tmp_path: Path) -> None:
     folder = tmp_path / "state/kiviat/launches"
     folder.mkdir(parents=True)
     for number, text in enumerate(("", "[]", "{}", json.dumps({"marker": "x", "family": "openmpi"}))):
@@ -157,7 +157,7 @@ LeftoverJournal.open(Marker.new(), vendors()["openmpi"])
 """
 
 
-def test_a_journal_is_whole_or_not_there(tmp_path: Path) -> None:
+def test_journals_are_written_atomically(tmp_path: Path) -> None:
     """Journals are written atomically.
 
     A process killed while writing once left half a journal, and its files were never removed.
@@ -233,7 +233,7 @@ def test_the_end_of_a_launch_is_noticed(tmp_path: Path, kernel: str, monkeypatch
     assert execution.end() == 3
 
 
-def test_the_launcher_is_asked_first(tmp_path: Path) -> None:
+def test_the_launcher_is_signalled_before_the_ranks(tmp_path: Path) -> None:
     """The launcher is signalled before the ranks, because only it can end the ranks on other nodes."""
     script = f"trap 'touch {tmp_path}/asked; exit 0' TERM; touch {tmp_path}/ready; sleep 60 & wait"
     execution = Execution(["sh", "-c", script], {}, tmp_path, Marker.new())

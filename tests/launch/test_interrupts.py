@@ -44,7 +44,7 @@ def test_nothing_is_raised_at_rest() -> None:
     assert interrupts.signal == signal.SIGTERM
 
 
-def test_what_a_finaliser_swallows_is_raised_after_it() -> None:
+def test_signals_in_finalisers_are_raised_afterwards() -> None:
     """A signal that arrives in a finaliser is raised after it.
 
     Python prints and drops exceptions of finalisers, so the signal would be lost.

@@ -178,7 +178,7 @@ def test_commands(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_wheel", "mpich")
-def test_what_is_missing_is_a_reason_to_skip(tmp_path: Path) -> None:
+def test_missing_packages_are_a_reason_to_skip(tmp_path: Path) -> None:
     lj, rhodo = (cases(name, ranks=1)[0] for name in (LJ, RHODO))
     without = LammpsProgram(found(tmp_path / "bin" / "lmp"))
     assert without.missing(lj) is None
@@ -273,7 +273,7 @@ ONE_RANK = LJ_LOGS["2025"].replace("on 2 procs", "on 1 procs").replace("2 MPI ta
     ],
     ids=("cut", "ended", "energy", "atoms", "steps", "error"),
 )
-def test_what_is_wrong_is_a_failed_case_that_says_so(tmp_path: Path, log: str, words: str) -> None:
+def test_wrong_results_are_failed_cases_with_a_reason(tmp_path: Path, log: str, words: str) -> None:
     case = [one for one in cases(LJ, ranks=1) if "scaling" not in one.axes]
     (record,), _ = outcome(tmp_path, log, case, status=1 if log.startswith("ERROR") else 0)
     assert record.outcome == "failed"
@@ -307,7 +307,7 @@ def test_a_log_that_is_ingested_is_the_same_result(tmp_path: Path, cells: int) -
 
 
 @pytest.mark.usefixtures("mpich")
-def test_what_is_missing_is_skipped_without_a_launch(tmp_path: Path) -> None:
+def test_cases_without_their_packages_are_skipped_without_a_launch(tmp_path: Path) -> None:
     (record,), reasons = outcome(tmp_path, "", cases(RHODO, ranks=1)[:1])
     assert (record.outcome, record.phase) == ("skipped", "setup")
     assert "was built without KSPACE; " in str(record.reason)

@@ -153,7 +153,7 @@ def test_how_long_a_case_may_take(budget_s: float | None, limit_s: float) -> Non
     assert timeout_s(None) == 60
 
 
-def test_a_torn_line_costs_nothing_but_is_said(run: Run) -> None:
+def test_a_torn_line_is_reported_and_loses_no_result(run: Run) -> None:
     run(plan(case("a/1", "torn"), case("b/1")))
     assert run.outcomes() == [("a/1", "ok"), ("b/1", "ok")]
     assert run.launches[0]["outcome"] == "failed"
@@ -206,7 +206,7 @@ def test_a_bad_exit_after_the_last_result_costs_no_record(run: Run, monkeypatch:
     assert run.launches[0]["outcome"] == "failed" and "all results are complete" in run.launches[0]["reason"]
 
 
-def test_a_run_goes_on_where_it_was(run: Run) -> None:
+def test_an_interrupted_run_is_continued(run: Run) -> None:
     whole = plan(case("a/1"), case("b/1"), launches=2)
     outcome = run(whole, done={(0, "a/1"), (0, "b/1"), (1, "a/1")}, first_launch=7)
     assert (outcome.launches, outcome.records) == (1, 1)
@@ -219,7 +219,7 @@ def test_a_run_goes_on_where_it_was(run: Run) -> None:
     )
 
 
-def test_the_folder_of_a_launch_that_nobody_knows(run: Run) -> None:
+def test_the_folder_of_an_unpublished_launch_is_reused(run: Run) -> None:
     """The folder of a launch that run.json does not contain is reused, because Kiviat was killed before it
     published the launch.
     """

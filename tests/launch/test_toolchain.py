@@ -58,7 +58,7 @@ def test_precedence(tmp_path: Path, wheel: Path) -> None:
     assert chosen("wheel", both) == (wheel, "--mpi wheel")
 
 
-def test_a_toolchain_says_what_it_is(tmp_path: Path) -> None:
+def test_a_toolchain_describes_itself(tmp_path: Path) -> None:
     wrapper = openmpi(tmp_path, version="5.0.11")
     expected = Toolchain(
         name="Open MPI 5.0.11",
@@ -78,7 +78,7 @@ def test_an_mpi_from_a_wheel_is_embedded_however_it_was_chosen(wheel: Path) -> N
     assert find_toolchain(str(wheel)).embedded
 
 
-def test_the_launcher_beside_the_suffixed_wrapper(tmp_path: Path) -> None:
+def test_the_launcher_has_the_suffix_of_the_wrapper(tmp_path: Path) -> None:
     """The launcher found with a suffixed wrapper such as mpicxx.openmpi is the one with the same suffix,
     because Debian's /etc/alternatives sets mpicxx and mpiexec separately.
     """
@@ -103,7 +103,7 @@ def test_a_family_by_its_name_where_only_the_plain_wrapper_exists(tmp_path: Path
         find_toolchain("openmpi", {"PATH": str(tmp_path)})
 
 
-def test_a_folder_stands_for_the_wrapper_in_it(tmp_path: Path) -> None:
+def test_a_folder_means_the_wrapper_in_it(tmp_path: Path) -> None:
     wrapper = mpich(tmp_path / "bin")
     assert find_toolchain(str(tmp_path)).mpicxx == wrapper
 
@@ -116,7 +116,7 @@ def test_the_launcher_of_another_mpi_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_wheel")
-def test_no_mpi_says_what_to_install(tmp_path: Path) -> None:
+def test_without_mpi_the_message_names_packages_to_install(tmp_path: Path) -> None:
     with pytest.raises(InputError) as raised:
         find_toolchain(None, {"PATH": str(tmp_path)})
     message = str(raised.value)

@@ -33,7 +33,7 @@ def parsed(name: str, maps: frozenset[str] | None = NO_SEGMENT, fast_network: bo
         ("mpich-4.0.2-two-hosts", "UCX sysv+cma", "UCX tcp"),
     ],
 )
-def test_what_was_captured(name: str, near: str, far: str | None) -> None:
+def test_transports_in_captured_output(name: str, near: str, far: str | None) -> None:
     found = parsed(name)
     assert (found["near"], found["far"]) == (near, far)
 
@@ -66,7 +66,7 @@ def test_tcp_is_a_fallback_where_there_is_something_better(
 
 
 @pytest.mark.parametrize("family", ["openmpi", "mpich"])
-def test_what_was_not_seen_is_unknown(family: str) -> None:
+def test_unobserved_transports_are_unknown(family: str) -> None:
     found = parse(family, Observed("something else\n", 1, NO_SEGMENT, True))
     assert (found["near"], found["far"], found["fallback_to_tcp"]) == (None, None, None)
     assert "nothing found" in found["evidence"]

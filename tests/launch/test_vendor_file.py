@@ -106,7 +106,7 @@ def test_on_emulated_nodes_as_what_it_derives_from(fancy: Toolchain) -> None:
     assert vendors.placements()["fancy"] == ("mpich", "4")
 
 
-def test_what_its_file_does_not_say_is_not_taken_from_another_mpi(fancy: Toolchain) -> None:
+def test_missing_rules_are_not_taken_from_another_mpi(fancy: Toolchain) -> None:
     """An MPI whose vendor file does not describe its transport has an unknown transport; the rules of another
     MPI are not used.
     """

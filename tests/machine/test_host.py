@@ -84,7 +84,7 @@ def test_a_given_name_wins(tmp_path: Path) -> None:
     assert describe_host("Cray", root=node(tmp_path))["name"] == "Cray"
 
 
-def test_what_is_not_there_is_null_and_never_zero(tmp_path: Path) -> None:
+def test_missing_values_are_null_and_never_zero(tmp_path: Path) -> None:
     facts = describe_host(root=tmp_path)
     known = {name: value for name, value in facts.items() if value not in (None, [])}
     assert list(known) == ["name"]

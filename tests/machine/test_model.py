@@ -56,7 +56,7 @@ def test_the_machines_there_are() -> None:
 
 
 @each_machine
-def test_every_file_loads_and_says_what_it_is(name: str) -> None:
+def test_every_machine_file_loads_and_describes_itself(name: str) -> None:
     machine = find_machine(name)
     assert machine.cores == len([core for node in machine.topology().nodes for core in node.cores])
     assert machine.title and machine.summary and machine.open_questions
@@ -108,7 +108,7 @@ def test_a_variant_keeps_what_it_does_not_say() -> None:
     assert one.segments["node"] == other.segments["node"] and one.summary != other.summary
 
 
-def test_assumed_numbers_are_told() -> None:
+def test_assumed_numbers_are_listed() -> None:
     places = {place for place, _ in assumed(find_machine("sicortex-sc072"))}
     assert "memory.bandwidth" in places and "node.count" not in places
 
@@ -301,7 +301,7 @@ def test_a_documented_rate_of_one_core_may_calibrate(tmp_path: Path) -> None:
     assert "P4" in load_machine(path).calibrated_on
 
 
-def test_a_fault_of_the_base_is_said_of_the_base(tmp_path: Path) -> None:
+def test_errors_in_a_base_name_the_base_file(tmp_path: Path) -> None:
     base = write(tmp_path, swap('"245.5 MB/s"', '"-1 MB/s"'))
     (tmp_path / "mine.toml").write_text(VARIANT.format(base="cray-opteron"))
     with pytest.raises(InputError, match="'-1 MB/s'") as caught:
@@ -364,7 +364,7 @@ def test_longer_circles_are_seen(tmp_path: Path) -> None:
     assert "a → b → a" in refused(tmp_path / "a.toml")
 
 
-def test_names_that_nobody_has() -> None:
+def test_unknown_machine_names_are_refused() -> None:
     with pytest.raises(InputError, match="there is no machine 'cray-9'; `kiviat model list` lists them"):
         find_machine("cray-9")
     with pytest.raises(InputError, match=r"nowhere/mine.toml cannot be read as a machine file"):
@@ -394,7 +394,7 @@ def test_the_hash_is_of_what_a_simulation_depends_on(tmp_path: Path) -> None:
         assert load_machine(write(tmp_path, change)).hash != whole.hash
 
 
-def test_changes_stand_beside_the_file() -> None:
+def test_changes_replace_values_of_the_file() -> None:
     """Changes given with load_machine(), as in what-if studies, replace values of the file."""
     quick = {"value": "1 GB/s", "source": "P3", "confidence": "assumed"}
     machine = load_machine(FOLDER / "cray-opteron.toml", {"nic": {"bandwidth": quick}})

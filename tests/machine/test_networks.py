@@ -316,7 +316,7 @@ def test_altix_spreads_over_planes_and_routers(group: int, cables: list[int]) ->
         ("fat-tree", 64, {**ALL["fat tree"][2], "up": [1, 10**9]}, "up is .*; give whole numbers from 1 to"),
     ],
 )
-def test_what_cannot_be_built_is_refused(
+def test_impossible_networks_are_refused(
     kind: str, nodes: int, parameters: dict[str, list[int]], says: str
 ) -> None:
     with pytest.raises(InputError, match=says):

@@ -124,7 +124,7 @@ def test_every_check_notices(native: Native, tmp_path: Path, fault: str) -> None
             assert "rank" in result["reason"], result["case"]
 
 
-def test_what_is_late_is_right(native: Native, tmp_path: Path) -> None:
+def test_late_messages_are_correct(native: Native, tmp_path: Path) -> None:
     """Messages that arrive half a millisecond late pass all checks, and are measured as slow."""
     results = outcomes(native, tmp_path, {"KIVIAT_FAULT": "delay", "LD_PRELOAD": native.faults})
     unchecked = silent(native)

@@ -86,7 +86,7 @@ def test_one_message_that_is_lost_is_noticed(
     ("damaged", "by", "said"),
     [(36, "0", "for the search"), (37, "1", "to be shared"), (38, "0", "to be shared")],
 )
-def test_a_face_that_comes_as_another_is_noticed(
+def test_corrupted_faces_are_detected(
     native_openmpi: Native, tmp_path: Path, damaged: int, by: str, said: str
 ) -> None:
     """A corrupted face is detected, because its owner, box and nodes follow from its number.
@@ -99,7 +99,7 @@ def test_a_face_that_comes_as_another_is_noticed(
     assert re.search(rf"face \d+ of gear \d+, sent by rank {by} {said}, differs", result["reason"])
 
 
-def test_what_cannot_be_is_said_in_a_line(native_openmpi: Native, tmp_path: Path) -> None:
+def test_impossible_parameters_are_refused_in_one_line(native_openmpi: Native, tmp_path: Path) -> None:
     expected = {
         "i=0": ("failed", "i=0: give 1 to 32768"),
         "j=-2": ("failed", "j=-2: give 1 to 32768"),

@@ -118,7 +118,7 @@ def test_one_message_that_is_lost_is_noticed(
         ("nx=100000 ny=10 nz=2000", "skipped", "but only"),
     ],
 )
-def test_what_cannot_be_is_said_in_a_line(
+def test_impossible_parameters_are_refused_in_one_line(
     native_openmpi: Native, tmp_path: Path, words: str, outcome: str, said: str
 ) -> None:
     result = HPCCG.result(native_openmpi, tmp_path, 2, words)

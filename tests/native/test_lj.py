@@ -103,7 +103,7 @@ def test_pairs_are_those_of_brute_force(native_openmpi: Native) -> None:
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_what_is_told_fits_together(native: Native, tmp_path: Path, ranks: int) -> None:
+def test_reported_metrics_are_consistent(native: Native, tmp_path: Path, ranks: int) -> None:
     result = LIQUID.result(native, tmp_path, ranks, "nx=5 ny=4 nz=4 steps=50")
     assert result["check"] == "passed", result["reason"]
     atoms = 4 * 5 * 4 * 4 * ranks
@@ -149,7 +149,7 @@ def test_one_message_that_is_lost_is_noticed(
     assert is_refused(result), result["reason"]
 
 
-def test_what_cannot_be_is_said_in_a_line(native_openmpi: Native, tmp_path: Path) -> None:
+def test_impossible_parameters_are_refused_in_one_line(native_openmpi: Native, tmp_path: Path) -> None:
     said = {
         "nx=0": "nx=0: give 1 to",
         "nz=3 scaling=strong": "the box is 5.039 sigma long in z, shorter than 2 (cutoff + skin)",

@@ -272,7 +272,7 @@ def test_bad_command_lines(native: Native, arguments: list[str], said: str) -> N
 
 
 @pytest.mark.both_mpis
-def test_a_bad_command_line_is_told_once_however_many_ranks(native: Native) -> None:
+def test_a_bad_command_line_is_reported_once_for_all_ranks(native: Native) -> None:
     """An invalid command line is reported once, not by every rank."""
     done = native.run(2, native.program, "pingpnog")
     assert done.returncode != 0  # Open MPI's mpiexec returns its own exit code if MPI_Init was not called
@@ -535,7 +535,7 @@ def test_settings_of_studies_that_make_no_sense(
     assert said in result["reason"]
 
 
-def test_a_case_that_makes_no_sense_leaves_nobody_waiting(driven: Driven) -> None:
+def test_an_invalid_case_fails_on_all_ranks(driven: Driven) -> None:
     """An invalid message size fails on all ranks.
 
     Only rank 0 once threw an exception while recording the size, and the others waited for ever.

@@ -122,7 +122,7 @@ def own_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("product", "words"), [(RECORDER, ("trace",)), (PROFILER, ("profile", "--wait-states"))]
 )
-def test_what_programs_preload(
+def test_recorder_and_profiler_pass_the_sanitizers(
     product: str, words: tuple[str, ...], openmpi: Toolchain, own_builds: None, tmp_path: Path
 ) -> None:
     """The recorder and the profiler handle all kinds of MPI calls without a report."""

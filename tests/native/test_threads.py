@@ -102,7 +102,7 @@ def test_words_that_make_no_sense(native: Native, tmp_path: Path, words: str, sa
     assert one["outcome"] == "failed" and one["phase"] == "setup" and said in one["reason"]
 
 
-def test_a_level_that_nobody_knows(native: Native) -> None:
+def test_an_unknown_thread_level_is_refused(native: Native) -> None:
     done = native.alone("pingpong", "--threads", "seven")
     assert done.returncode == 2
     assert "kiviat-bench: --threads is 'seven': give single or multiple" in done.stderr

@@ -219,7 +219,7 @@ def test_network_bytes_as_narayanaswamy_balaji_and_feng_found_them() -> None:
     assert ratio == pytest.approx(0.5, abs=0.02)
 
 
-def test_what_is_predicted_is_counted_message_by_message() -> None:
+def test_predicted_bytes_equal_counted_bytes() -> None:
     """Predicted bytes equal those counted message by message: on one switch n1 sends 30 B and receives 5 B,
     n2 receives 30 + 7 B, of which 7 B come from n3.
     """

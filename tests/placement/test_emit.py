@@ -91,7 +91,7 @@ def test_mpich() -> None:
     )
 
 
-def test_mpich_4_takes_a_node_for_two_and_says_so() -> None:
+def test_mpich_4_takes_one_node_for_two_and_warns() -> None:
     emitted = emit(MIXED, "mpich", "4.0.2")
     assert emitted.files == {"hosts": "n2:1\nn1:1\nn2:2\nn1:1\n"}
     (note,) = emitted.notes
@@ -235,7 +235,7 @@ def any_mpi(request: pytest.FixtureRequest) -> Toolchain:
     return found
 
 
-def test_ranks_are_bound_here_as_asked_and_only_then(any_mpi: Toolchain, tmp_path: Path) -> None:
+def test_ranks_are_bound_only_if_requested(any_mpi: Toolchain, tmp_path: Path) -> None:
     here = local_topology()
     (node,) = here.nodes
     if len(node.cores) < 2:

@@ -161,7 +161,7 @@ def test_crowded_ranks_begin_with_the_first_core_again() -> None:
     ]
 
 
-def test_nobody_is_bound_unless_asked() -> None:
+def test_ranks_are_not_bound_by_default() -> None:
     assert all(place.core is None for place in place(uniform(2, 2, 2), 8, "cyclic").places)
 
 
@@ -240,7 +240,7 @@ FOUR = uniform(4, 2)  # four nodes with two cores on one socket
         ),
     ],
 )
-def test_what_cannot_be_placed_is_refused_in_one_line(
+def test_impossible_placements_are_refused_in_one_line(
     topology: Topology, ranks: int, arguments: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InputError, match=message) as refusal:

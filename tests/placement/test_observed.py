@@ -34,7 +34,7 @@ def without(said: list[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("binding", [None, "core", "co-processor", "virtual-processor"])
 @pytest.mark.parametrize("policy", ["blocked", "cyclic", "plane:2"])
-def test_nothing_to_say_where_all_is_as_asked(policy: str, binding: str | None) -> None:
+def test_no_difference_if_placement_is_as_requested(policy: str, binding: str | None) -> None:
     for ranks in (1, 3, 5, 16):
         layout = place(NODES, ranks, policy, binding=binding)
         said = as_asked(layout)
@@ -77,7 +77,7 @@ def test_one_rank_astray() -> None:
     ]
 
 
-def test_nodes_of_one_name_are_told_apart_by_their_number() -> None:
+def test_nodes_with_equal_names_are_distinguished_by_number() -> None:
     layout = place(NODES, 2, "cyclic")
     said = [{**rank, "host": "vm"} for rank in as_asked(layout)]
     assert differences(layout, said) == []
@@ -111,7 +111,7 @@ def test_bound_elsewhere() -> None:
     assert differences(layout, said) == []
 
 
-def test_bound_though_nobody_asked() -> None:
+def test_unrequested_binding_is_reported() -> None:
     layout = place(NODES, 2, "cyclic")
     said = as_asked(layout)
     said[1]["cpus"] = "0-1"

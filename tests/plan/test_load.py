@@ -205,7 +205,7 @@ def test_ranks_of_the_command_line_do_not_drop_a_benchmark_that_needs_two(load: 
     ]
 
 
-def test_what_does_not_fit_is_said(load: Load, describe: list[dict[str, Any]]) -> None:
+def test_impossible_plans_are_refused_with_the_reason(load: Load, describe: list[dict[str, Any]]) -> None:
     describe[3]["ranks"]["min"] = 8
     plan = load('[[cases]]\nbenchmarks = ["barrier", "pingpong"]\nbytes = 8')
     assert ids(plan) == ["pingpong/ranks=2/bytes=8"]

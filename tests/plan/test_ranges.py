@@ -32,7 +32,7 @@ def test_sizes(written: object, sizes: tuple[int, ...]) -> None:
     "written",
     ["", "x", "8Q", "-1", -1, 1.5, True, "8:4", "1:2:3", "pow2(3, 2)", "pow2(0, 99)", [], [[8]], 2**51],
 )
-def test_what_is_no_size_is_refused_with_the_value_and_the_place(written: object) -> None:
+def test_invalid_sizes_are_refused_with_value_and_place(written: object) -> None:
     with pytest.raises(InputError, match="in the file") as refusal:
         expand_sizes(written, "the file")
     assert "\n" not in str(refusal.value)
@@ -77,6 +77,6 @@ def test_ranks_written_out_must_fit_the_rule() -> None:
 
 
 @pytest.mark.parametrize("written", ["x", 0, -2, "4:2", True, "", 2.5])
-def test_what_is_no_number_of_ranks_is_refused(written: object) -> None:
+def test_invalid_numbers_of_ranks_are_refused(written: object) -> None:
     with pytest.raises(InputError, match=r"ranks .* in the file"):
         expand_ranks(written, 8, ANY, "the file")

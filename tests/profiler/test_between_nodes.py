@@ -73,7 +73,7 @@ def test_between_nodes(
     assert "by its own count" in shown
 
 
-def test_as_many_ranks_on_a_node_as_asked(openmpi: Toolchain, compiled: Compiled, tmp_path: Path) -> None:
+def test_ppn_determines_the_ranks_per_node(openmpi: Toolchain, compiled: Compiled, tmp_path: Path) -> None:
     program, output = compiled(openmpi, "late.c"), tmp_path / "one.profile"
     where = ("--on", "emulated:2x2", "--ppn", "1")
     words = [sys.executable, "-m", "kiviat.cli.main", "profile", "-o", str(output), *where]
@@ -113,7 +113,7 @@ def test_a_program_is_recorded_on_other_nodes(openmpi: Toolchain, compiled: Comp
     assert len({rank.node for rank in trace.each}) == 2
 
 
-def test_mpich_preloads_what_it_was_told_and_ours(
+def test_the_profiler_is_preloaded_before_other_libraries(
     mpich: Toolchain, compiled: Compiled, tmp_path: Path
 ) -> None:
     """The profiler is preloaded before the library that Kiviat's MPICH launcher preloads into ranks on

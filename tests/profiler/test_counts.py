@@ -135,7 +135,7 @@ def test_threads_spend_no_more_than_their_time(
     assert (told["threads"], told["share"]) == (5, pytest.approx(use.share))
 
 
-def test_what_ranks_send_to_themselves_goes_nowhere(
+def test_messages_to_self_are_counted_separately(
     toolchain: Toolchain, compiled: Compiled, profiled: Profiled
 ) -> None:
     """Messages of a rank to itself are counted separately, not as sent within a socket."""

@@ -204,7 +204,7 @@ def test_no_device_or_pipe_is_taken_for_a_profile(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
-def test_what_a_dead_kiviat_left(
+def test_files_of_a_killed_kiviat_can_be_shown(
     openmpi: Toolchain, exchange: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The ranks' files can be shown and reported directly if Kiviat was killed before it merged them."""

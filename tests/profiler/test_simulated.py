@@ -132,9 +132,7 @@ def test_every_rank_has_communicators_and_phases_of_its_own(shapes: Path, tmp_pa
     assert int(lines.calls[lines.name == "MPI_Comm_free"].sum()) == 8 * TIMES
 
 
-def test_a_simulation_is_the_same_with_the_profiler_and_says_that_it_is_one(
-    shapes: Path, tmp_path: Path
-) -> None:
+def test_profiling_changes_no_simulated_time_and_is_marked_as_simulated(shapes: Path, tmp_path: Path) -> None:
     words: tuple[str | Path, ...] = ("--on", f"simulated:{SMALL}", "-n", "16")
     program = ("--", shapes, "halo", str(TIMES), str(BYTES))
     bare = kiviat(tmp_path, "run", *words, *program)
@@ -174,7 +172,7 @@ def test_many_ranks_take_little_memory(shapes: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["stuck", "abort"])
-def test_what_was_counted_survives_the_simulation(shapes: Path, tmp_path: Path, how: str) -> None:
+def test_counts_survive_a_failed_simulation(shapes: Path, tmp_path: Path, how: str) -> None:
     words: tuple[str | Path, ...] = ("--on", f"simulated:{SMALL}", "-n", "4", "-o", "out.profile")
     done = kiviat(tmp_path, "profile", *words, "--", shapes, how)
     assert done.returncode == 1
@@ -199,7 +197,7 @@ def test_what_was_counted_survives_the_simulation(shapes: Path, tmp_path: Path, 
         (["cg", "--", "PROGRAM"], "exclude each other"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line(
+def test_impossible_requests_are_refused_in_one_line(
     shapes: Path, tmp_path: Path, words: list[str], said: str
 ) -> None:
     named = [str(shapes) if word == "PROGRAM" else word for word in words]
@@ -227,7 +225,7 @@ def test_steps_that_are_left_out_are_counted(tmp_path: Path, monkeypatch: pytest
         assert next(times) == pytest.approx(next(times), rel=0.01)
 
 
-def test_what_stands_for_the_simulator_s_own_is_counted(tmp_path: Path) -> None:
+def test_replaced_mpi_functions_are_counted(tmp_path: Path) -> None:
     """Calls of MPI functions that Kiviat replaces in simulations are counted, such as MPI_Alltoall
     (native/simgrid/smpi_overrides/alltoall.cpp).
     """

@@ -55,7 +55,7 @@ def test_the_pattern_of_messages_and_of_collectives() -> None:
     assert nodes == "50 % of the bytes go between nodes."
 
 
-def test_what_is_got_flows_the_other_way() -> None:
+def test_bytes_of_mpi_get_flow_to_the_caller() -> None:
     fetched = Traffic.of_entries(16, [(0, 5, 2, 70)])
     traffic = halo_profile(fetched=fetched).traffic(collectives=False).dense_bytes()
     assert traffic[5, 0] == 70

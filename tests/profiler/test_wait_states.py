@@ -74,7 +74,7 @@ def test_a_wait_for_several_is_for_the_last(of: Of) -> None:
     ]
 
 
-def test_messages_are_told_apart_by_tag_and_order(of: Of) -> None:
+def test_messages_are_distinguished_by_tag_and_order(of: Of) -> None:
     gets = [call(0, 11, recv(1, tag=7)), call(11, 11.5, recv(1, tag=5)), call(12, 21, recv(1, tag=5))]
     sends = [call(5, 6, send(0, tag=5)), call(10, 10.5, send(0, tag=7)), call(20, 20.5, send(0, tag=5))]
     assert of(gets, sends) == [(0, 1, "MPI_Call", "late sender", 2, 18.0)]
@@ -90,7 +90,7 @@ def test_cancelled_receipts_get_nothing(of: Of) -> None:
     assert of(gives_up, [call(30, 31, send(0))]) == [(0, 1, "MPI_Call", "late sender", 1, 20.0)]
 
 
-def test_what_could_not_be_cancelled_is_received(of: Of) -> None:
+def test_receives_that_could_not_be_cancelled_are_matched(of: Of) -> None:
     """A receive that could not be cancelled is matched like any other; the recorder then assigns an unused
     request number to the cancellation.
     """
@@ -105,7 +105,7 @@ def test_what_could_not_be_cancelled_is_received(of: Of) -> None:
     ]
 
 
-def test_cancelled_sends_reach_nobody(of: Of) -> None:
+def test_cancelled_sends_match_no_receive(of: Of) -> None:
     gives_up = [
         call(0, 1, isend(1, 0)),
         call(2, 3, ("cancel", 0)),

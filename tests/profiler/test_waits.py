@@ -50,7 +50,7 @@ EXPECTED = {
 }
 
 
-def test_who_is_late_and_by_how_much(
+def test_wait_states_name_the_late_rank_and_its_delay(
     toolchain: Toolchain, compiled: Compiled, profiled: Profiled, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program = compiled(toolchain, "late.c")
@@ -176,7 +176,7 @@ def test_clocks_of_several_machines(openmpi: Toolchain, compiled: Compiled, prof
     assert not waits.error_s[~apart].any()
 
 
-def test_what_was_recorded_before_an_abort(
+def test_wait_states_before_an_abort_are_kept(
     openmpi: Toolchain, compiled: Compiled, profiled: Profiled
 ) -> None:
     done = profiled(openmpi, 4, compiled(openmpi, "late.c"), "sender", "abort", asks=WAITS)

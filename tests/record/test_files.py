@@ -32,7 +32,7 @@ def test_line_ends_of_other_systems_are_read(tmp_path: Path) -> None:
     assert read_text(tmp_path / "file") == "one\ntwo\n"
 
 
-def test_what_may_never_end_is_not_read(tmp_path: Path) -> None:
+def test_devices_and_pipes_are_refused(tmp_path: Path) -> None:
     """Devices and pipes are refused, because reading them may never end, such as `--place file:/dev/zero`."""
     os.mkfifo(tmp_path / "pipe")
     irregular = {
@@ -45,7 +45,7 @@ def test_what_may_never_end_is_not_read(tmp_path: Path) -> None:
             read_text(path)
 
 
-def test_what_is_too_large_is_not_read(tmp_path: Path) -> None:
+def test_too_large_files_are_refused(tmp_path: Path) -> None:
     with (tmp_path / "file").open("wb") as file:
         file.truncate(1 << 31)
     with pytest.raises(OSError, match="it is larger than 1024 MiB"):

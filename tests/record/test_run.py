@@ -57,7 +57,7 @@ def test_a_run_has_the_number_of_unverified_records_beside() -> None:
     assert {field.name for field in fields(Run)} == {*RUN, "unverified"}
 
 
-def test_what_an_older_version_did_not_write_is_none_and_never_0() -> None:
+def test_fields_missing_in_older_versions_are_none_and_never_0() -> None:
     data = make_run_json(launches=1)
     data["launches"][0]["ranks"] = [{"rank": 3, "host": "n1"}]
     run = Run.from_json(data)

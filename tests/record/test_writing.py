@@ -89,7 +89,7 @@ def test_a_pipe_is_written_through(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_standard_output_goes_on_where_it_is(tmp_path: Path) -> None:
+def test_output_to_dev_stdout_is_appended(tmp_path: Path) -> None:
     """Writing to /dev/stdout appends to a redirected file; opening the file by its name would truncate or
     replace it.
     """

@@ -88,7 +88,7 @@ def test_where_it_cannot_be_told_nothing_is_submitted(name: str, jobs: Path, run
     assert submitted(jobs) == 1
 
 
-def test_at_a_terminal_the_user_is_asked(
+def test_the_user_is_asked_at_a_terminal(
     jobs: Path, run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (jobs / "forgetful").touch()

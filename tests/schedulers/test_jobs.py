@@ -141,7 +141,7 @@ def test_a_run_as_a_job(site: Path, name: str) -> None:
         }
 
 
-def test_time_is_over_and_the_run_goes_on_in_another_job(site: Path) -> None:
+def test_a_run_continues_in_another_job_after_the_time_limit(site: Path) -> None:
     (site / "jobs" / "walltime").write_text("1.5")
     (site / "tiny.toml").write_text(PLAN.replace("launches = 2", "launches = 12"))
     code, _, error = finished(started("--on", "slurm"))
@@ -151,7 +151,7 @@ def test_time_is_over_and_the_run_goes_on_in_another_job(site: Path) -> None:
     assert "job 2" in error
 
 
-def test_a_requeued_job_goes_on(site: Path) -> None:
+def test_a_requeued_job_continues_its_run(site: Path) -> None:
     """A requeued job continues its run: it was killed without warning, and finds the lock of its earlier
     start. The MPI is given by name.
     """
@@ -183,7 +183,7 @@ def test_an_interrupt_cancels_the_job(site: Path) -> None:
         time.sleep(0.1)
 
 
-def test_the_scheduler_is_asked_seldom(
+def test_the_scheduler_is_queried_rarely(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The scheduler is queried rarely.

@@ -72,7 +72,7 @@ def test_ping_pong_cannot_use_more_than_comes_back(small: Simulation) -> None:
     assert alone > 1.5 * bound
 
 
-def test_a_message_whose_latency_is_all_of_processors_costs_what_the_file_says(small: Simulation) -> None:
+def test_processor_time_of_a_message_is_as_in_the_machine_file(small: Simulation) -> None:
     """If a message's latency consists of processor time only, a message that passes the buckets still takes
     the time that the machine file defines.
 
@@ -88,7 +88,7 @@ def test_a_message_whose_latency_is_all_of_processors_costs_what_the_file_says(s
     assert pingpongs(short, PAIRS["network"], (0, 8, 1000)) == pytest.approx([8.5e-6] * 3, rel=0.01)
 
 
-def test_what_passes_at_once_is_no_quicker_than_mpi(small: Simulation) -> None:
+def test_buckets_save_only_the_time_on_the_link(small: Simulation) -> None:
     """A message that MPI sends at half of the link's rate saves, by passing the buckets, only the time of its
     bytes on the link.
     """

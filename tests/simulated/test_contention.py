@@ -57,9 +57,7 @@ def test_two_flows_on_a_link_get_half_of_it_each(small: Simulation, flows: Path)
     assert together[2] == pytest.approx(together[0], rel=1e-9)
 
 
-def test_flows_that_begin_together_take_their_share_of_one_that_was_there(
-    small: Simulation, flows: Path
-) -> None:
+def test_flows_that_start_together_get_fair_shares(small: Simulation, flows: Path) -> None:
     """A flow gets its fair share even if two flows start at the same time on a link with an existing one:
     node 0's link leads to nodes 1 and 2, and node 2's link was used by node 3 alone before.
     """

@@ -24,7 +24,7 @@ def stream(folder: Path, *words: str) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("bench")
-def test_declared_watts_are_those_of_the_file_unless_told(tmp_path: Path) -> None:
+def test_watts_come_from_the_file_unless_given(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     without = stream_of(file, "")
     assert without["notes"]["energy"] == (

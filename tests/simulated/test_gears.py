@@ -26,7 +26,7 @@ def times(result: dict[str, Any]) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("ranks", [1, 5, 7])
-def test_what_is_verified_and_what_is_not_is_the_same(small: Simulation, ranks: int) -> None:
+def test_results_are_the_same_without_payload_checks(small: Simulation, ranks: int) -> None:
     """Contacts, shared faces, messages and times are the same with and without payload checks."""
     verifying = small.with_options(smpi__shared_malloc="off")
     verifying.environment = {"KIVIAT_VERIFY": "1"}

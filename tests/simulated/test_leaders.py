@@ -17,7 +17,7 @@ SELECTORS = ("mpich", "ompi", "mvapich2")
 
 @pytest.mark.parametrize("ranks", [5, 8, 12])
 @pytest.mark.parametrize("selector", SELECTORS)
-def test_collectives_are_those_of_simgrid_s_own_answer(
+def test_collectives_have_the_same_results_as_simgrid_s(
     wide: Simulation, rounds: Path, selector: str, ranks: int
 ) -> None:
     """Collectives have the same results with Kiviat's leaders as with SimGrid's.

@@ -21,7 +21,7 @@ def run(simulation: Simulation, ranks: int, words: str) -> dict[str, Any]:
     return result
 
 
-def test_half_of_the_neighbours_are_asked_for_ghosts(small: Simulation) -> None:
+def test_ghosts_come_from_half_of_the_neighbours(small: Simulation) -> None:
     """Ghosts come from half of the neighbours, in a grid of two ranks along z by two along y.
 
     In each step positions are sent down along both sides, and ghosts from z also up along y; forces return

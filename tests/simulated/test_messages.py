@@ -29,7 +29,7 @@ def pingpongs(simulation: Simulation, places: list[Place], sizes: tuple[int, ...
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_message_alone_costs_what_the_file_says(small: Simulation, level: str) -> None:
+def test_a_single_message_takes_the_time_in_the_file(small: Simulation, level: str) -> None:
     """A single message takes the defined time.
 
     This compensates for two properties of SMPI: it adds 16 bytes to every message, and does not charge long
@@ -39,7 +39,7 @@ def test_a_message_alone_costs_what_the_file_says(small: Simulation, level: str)
     assert pingpongs(small, PAIRS[level]) == pytest.approx(wanted, rel=EXACT)
 
 
-def test_messages_that_nobody_waits_for_cost_as_much(small: Simulation) -> None:
+def test_isend_takes_as_long_as_send(small: Simulation) -> None:
     """A message by MPI_Isend takes as long as one by MPI_Send: its send time is charged exactly once."""
     for places in PAIRS.values():
         sizes = (8, 4096, 65536)
@@ -132,7 +132,7 @@ def test_a_long_message_waits_for_a_rank_that_is_still_busy(small: Simulation) -
 
 
 @pytest.mark.parametrize(("ranks", "rate"), [(2, 4e9), (4, 2.5e9)])
-def test_what_exceeds_a_ranks_share_of_the_cache_crosses_memory(
+def test_messages_larger_than_the_cache_share_cross_memory(
     small: Simulation, ranks: int, rate: float
 ) -> None:
     """Messages that exceed the rank's share of the cache cross memory: one core gets 4 GB/s, four ranks share
@@ -150,7 +150,7 @@ def test_what_exceeds_a_ranks_share_of_the_cache_crosses_memory(
     assert pingpongs(cold, places, sizes) == pytest.approx(wanted, rel=EXACT)
 
 
-def test_the_protocol_switches_where_the_file_says(small: Simulation) -> None:
+def test_the_protocol_switches_at_the_size_in_the_file(small: Simulation) -> None:
     below, at = pingpongs(small, PAIRS["network"], (4095, 4096))
     assert at - below == pytest.approx(
         expected_s(small, "network", 4096) - expected_s(small, "network", 4095), rel=1e-3

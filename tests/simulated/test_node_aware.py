@@ -40,7 +40,9 @@ def cyclic(ranks: int) -> list[Place]:
 
 @pytest.mark.parametrize("selector", ["mpich", "ompi"])
 @pytest.mark.parametrize("ranks", [5, 8, 12])
-def test_what_comes_out_is_the_same(small: Simulation, rounds: Path, ranks: int, selector: str) -> None:
+def test_node_aware_collectives_have_the_same_results(
+    small: Simulation, rounds: Path, ranks: int, selector: str
+) -> None:
     """Results are the same for any root, for communicators in any order, and in blocked and cyclic
     placement.
     """

@@ -148,7 +148,7 @@ def test_fortran(tmp_path: Path) -> None:
     assert done.stdout.split()[:2] == ["sum", "28"]
 
 
-def test_a_deadlock_is_told(tmp_path: Path) -> None:
+def test_a_deadlock_is_reported(tmp_path: Path) -> None:
     """A deadlock is reported, and the case fails, although SimGrid detects it but exits with code 0."""
     done = run(tmp_path, "2", "--", program(tmp_path, "stuck.c", STUCK))
     assert done.returncode == 1
@@ -175,7 +175,7 @@ def test_a_deadlock_is_told(tmp_path: Path) -> None:
         (["-n", "2", "--", "./program", "two words"], "blanks"),
     ],
 )
-def test_what_cannot_be_run_is_refused_in_one_line(tmp_path: Path, words: list[str], said: str) -> None:
+def test_impossible_runs_are_refused_in_one_line(tmp_path: Path, words: list[str], said: str) -> None:
     (tmp_path / "program").write_bytes(b"libsimgrid")
     done = kiviat(tmp_path, "run", "--on", f"simulated:{SMALL}", *words)
     assert done.returncode == 2

@@ -72,7 +72,7 @@ def started(launches: list[dict[str, Any]]) -> dict[str, Any]:
     ("how", "nodes"),
     [("cyclic", [0, 1, 2, 0, 1, 2]), ("blocked", [0, 0, 1, 1, 2, 2]), ("plane:2", [0, 0, 1, 1, 2, 2])],
 )
-def test_ranks_are_where_they_were_asked_to_be(
+def test_ranks_are_placed_as_requested(
     slurm: Slurm, tmp_path: Path, openmpi: Toolchain, how: str, nodes: list[int]
 ) -> None:
     launch = run(slurm, tmp_path, openmpi, "-n", "3x2", "--place", how)

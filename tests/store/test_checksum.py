@@ -44,7 +44,7 @@ def flipped(data: bytes, bit: int) -> bytes:
     return bytes(changed)
 
 
-def test_a_flipped_bit_is_told(finished: RunDirectory) -> None:
+def test_a_flipped_bit_is_detected(finished: RunDirectory) -> None:
     """A flipped bit is detected: reading fails or, if it destroys the last line end, drops the last record as
     torn.
     """

@@ -21,7 +21,7 @@ from kiviat.store.read import load
 from tests.store.made_up import MACHINE, PLAN, launch, metric, record
 
 
-def test_what_is_written_follows_the_schemas(finished: RunDirectory) -> None:
+def test_written_files_conform_to_the_schemas(finished: RunDirectory) -> None:
     run = json.loads((finished.path / "run.json").read_text())
     assert list(Draft202012Validator(schema("run")).iter_errors(run)) == []
     assert run["state"] == "complete"
@@ -78,7 +78,7 @@ def test_an_interruption_is_kept_and_the_rest_can_be_resumed(run: RunDirectory) 
     assert (stored.state, len(rows), warnings) == ("complete", 2, [])
 
 
-def test_what_goes_on_keeps_what_it_does_not_know(run: RunDirectory) -> None:
+def test_continued_runs_keep_unknown_fields(run: RunDirectory) -> None:
     """Fields of run.json that this version does not know are kept when a run is continued."""
     run.set_launch({**launch(0, 0, outcome="ok", exit=0), "later": [1, {"a": None}]})
     run.finish("interrupted")
@@ -138,7 +138,7 @@ def test_a_name_is_no_path(home: Path) -> None:
     assert run.id.endswith("-..-my-plan")
 
 
-def test_nobody_writes_beside_a_living_writer(run: RunDirectory) -> None:
+def test_a_run_has_only_one_writer(run: RunDirectory) -> None:
     with pytest.raises(InputError, match=f"is being written by process {os.getpid()}"):
         RunDirectory.reopen(run.path, PLAN["hash"])
 
@@ -184,7 +184,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         RunDirectory.create(tmp_path / "file" / "runs", "x", machine=MACHINE, plan=None)
 
 
-def test_a_full_disk_says_so_and_leaves_whole_records(
+def test_a_full_disk_is_reported_and_leaves_complete_records(
     run: RunDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a full disk the run ends with a message, and the file contains only complete records."""
@@ -300,7 +300,7 @@ def test_a_run_whose_folder_vanishes_is_not_complete(
 
 @pytest.mark.parametrize("name", ["run.json", "records.jsonl"])
 @pytest.mark.parametrize("kind", ["a FIFO", "a folder"])
-def test_what_is_no_file_is_refused_and_not_waited_for(run: RunDirectory, name: str, kind: str) -> None:
+def test_pipes_are_refused_without_waiting(run: RunDirectory, name: str, kind: str) -> None:
     """A FIFO in place of a file is refused; opening it would wait for a writer for ever."""
     run.close()
     (run.path / name).unlink()
@@ -311,7 +311,9 @@ def test_what_is_no_file_is_refused_and_not_waited_for(run: RunDirectory, name: 
         RunDirectory.reopen(run.path, PLAN["hash"])
 
 
-def test_a_folder_that_cannot_be_written_says_why(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_folders_are_refused_with_the_reason(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run.close()
 
     def read_only(path: Path, *more: object) -> None:

@@ -81,7 +81,7 @@ def test_lists_open_only_what_changed(home: Path, settled: None, monkeypatch: py
     assert opened == ["run-001"]
 
 
-def test_what_is_young_is_read_again(home: Path) -> None:
+def test_recently_changed_files_are_read_again(home: Path) -> None:
     """A file changed recently is always read again, because two versions written within one tick of the clock
     have equal times.
     """

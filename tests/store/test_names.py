@@ -43,7 +43,7 @@ def test_an_exact_name_wins_over_the_beginning_of_others(home: Path, three: list
     assert find_run("run-a", home) == exact
 
 
-def test_what_is_not_unique_is_told(home: Path, three: list[Path]) -> None:
+def test_ambiguous_or_unknown_names_are_refused(home: Path, three: list[Path]) -> None:
     with pytest.raises(InputError, match=r"run 'run-a' is not unique in .*: run-ac, run-ab; give more"):
         find_run("run-a", home)
     with pytest.raises(InputError, match=r"no run 'x' in .*; `kiviat runs` lists them"):

@@ -64,7 +64,7 @@ def test_an_error_of_the_query_is_one_line() -> None:
 
 
 @pytest.mark.parametrize("query", ["SELEC 1", "SELECT nothing FROM records", "SELECT 1/'x'"])
-def test_what_is_wrong_with_a_query(finished: RunDirectory, query: str) -> None:
+def test_errors_of_queries_are_reported(finished: RunDirectory, query: str) -> None:
     with pytest.raises(InputError) as refusal, connect([finished.path]) as connection:
         connection.execute(query).fetchall()
     assert "\n" not in str(refusal.value)

@@ -237,7 +237,7 @@ def test_a_quote_in_a_path_is_no_end_of_a_string(home: Path, finished: RunDirect
         ({"colour": "red"}, "has the unknown name 'colour'"),
     ],
 )
-def test_what_the_schema_does_not_allow_is_named(
+def test_violations_of_the_schema_name_the_field(
     finished: RunDirectory, changes: dict[str, object], says: str
 ) -> None:
     """A record that violates the schema is refused, and the message names the field.

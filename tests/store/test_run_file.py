@@ -23,7 +23,7 @@ def write(folder: Path, run: Any) -> Path:
 
 
 @pytest.mark.parametrize("run", [make_run_json(), simulated_run_json()])
-def test_what_kiviat_writes_is_read(tmp_path: Path, run: dict[str, Any]) -> None:
+def test_files_written_by_kiviat_are_read(tmp_path: Path, run: dict[str, Any]) -> None:
     path = write(tmp_path / "run", run)
     assert read_run_json(path) == run
     assert read_run(path) == Run.from_json(run)

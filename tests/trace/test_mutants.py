@@ -128,7 +128,7 @@ def test_replays(replay: Replay, recorded: dict[str, Path], tmp_path: Path) -> N
     assert 2 in codes
 
 
-def test_what_cannot_be_is_named(replay: Replay, recorded: dict[str, Path]) -> None:
+def test_invalid_events_are_refused_with_the_reason(replay: Replay, recorded: dict[str, Path]) -> None:
     names = json.loads(recorded["trace"].open("rb").readline())["operations"]
     huge = (1 << 64) - 1
     for words, why in (
