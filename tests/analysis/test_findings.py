@@ -243,4 +243,4 @@ def test_what_was_disturbed_comes_first() -> None:
     assert told[0].kind == "disturbed"
     assert told[0].headline == "The machine was not idle: 23 of 23 cases were disturbed"
     assert "Other programs used up to 1.90 of 2 processors, in 5 of 5 launches." in told[0].detail
-    assert not found(PINGPONG, "disturbed", activity={**activity, "disturbed": 0})
+    assert not findings_of_kind(PINGPONG, "disturbed", activity={**activity, "disturbed": 0})

@@ -93,7 +93,7 @@ def test_curves_whose_intervals_overlap_do_not_cross() -> None:
 @pytest.mark.parametrize("unfair", [{"oversubscribed": True}, {"disturbed": "other programs used 1.90 of 2"}])
 def test_oversubscribed_and_disturbed_values_are_left_out(unfair: dict[str, Any]) -> None:
     slow = machine("b", barrier(9e-6, 90e-6), **unfair)
-    assert not found(machine("a", barrier(1e-6, 2e-6)), slow)
+    assert not findings_by_kind(machine("a", barrier(1e-6, 2e-6)), slow)
 
 
 def test_cost_of_simultaneous_messages_both_ways() -> None:
