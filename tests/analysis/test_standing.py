@@ -103,7 +103,7 @@ def test_the_sentence_names_the_nearest_machines_and_what_is_odd() -> None:
     assert said.startswith("Of the published machines ") and said.endswith("nothing is far from all of them.")
     slow = [replace(row, p50=row.p50 and row.p50 / 20) if row.benchmark == "stream" else row for row in rows]
     assert "odd beside them: Memory, per core (" in placed(run, summarise(slow))
-    assert "times less than of any)." in placed(run, summarise(slow))
+    assert "times less than any of theirs)." in placed(run, summarise(slow))
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ READING = (
     "model fit RUN -o fitted.toml --nodes 2 --link 10Gbit/s --flops 1e9",
     "place a.profile --nodes 4x2x4 --hosts n1,n2,n3,n4 --no-scotch --emit slurm -o ranks",
     "runs --format json",
+    "published ARCHER allreduce --all --format csv",
     "completion bash",
     "ingest RUN/run.json --ranks 4 --machine x -o ingested",
 )

@@ -153,6 +153,16 @@ def test_the_front_page_shows_where_the_machine_stands() -> None:
     assert kinds.index("warning") > kinds.index("info")
 
 
+def test_two_quantities_stand_beside_published_machines_without_a_diagram() -> None:
+    """A log of a ping-pong has no three axes, and nothing placed it."""
+    page = render([make_run()], [row for row in make_rows() if row.benchmark == "pingpong"])
+    assert 'class="standing"' in page and 'class="balance kiviat"' not in page
+    assert "are nearest; nothing is far from all of them." in words(page)
+    assert "each ring is a factor" not in words(page) and "Gaps were not" not in words(page)
+    rate = [row for row in make_rows() if row.benchmark == "uniband"]
+    assert 'class="standing"' not in render([make_run()], rate)  # nobody published it
+
+
 def test_switches_are_drawn_on_the_curves() -> None:
     figures = data(render([make_run()], make_rows()))["figures"]
     marked = [figure for figure in figures.values() if figure.get("marks")]

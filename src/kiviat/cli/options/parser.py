@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
+from kiviat.cli.visible import visible_cell
+
 _COLUMN = 12  # width of the longest command name plus two blanks
 
 
@@ -23,7 +25,7 @@ class Parser(argparse.ArgumentParser):
         found, extra = super().parse_known_args(args, namespace)
         if extra:
             nearest = did_you_mean(extra[0].partition("=")[0], list(self._option_string_actions))
-            self.error(f"unrecognized arguments: {' '.join(extra)}{nearest}")
+            self.error(f"unrecognized arguments: {visible_cell(' '.join(extra))}{nearest}")
         return found, extra
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

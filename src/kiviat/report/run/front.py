@@ -53,7 +53,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """The diagram, its legend, its table, where the references are from, and what is odd beside these."""
+    """The diagram, its legend, its table, where the references are from, and what is odd beside these.
+
+    `picture` is empty if there are too few axes for a diagram.
+    """
 
     picture: Markup
     shapes: list[Shape]
@@ -67,12 +70,18 @@ class Front:
 def front(
     runs: Sequence[Run], by_run: Mapping[str, Sequence[Summary]], labels: Sequence[RunLabel]
 ) -> Front | None:
-    """Return the front of the page; None if too little was measured for a diagram, or too many runs."""
+    """Return the front of the page; None if too little was measured, or too many runs.
+
+    A run of fewer axes than a diagram needs has the table only, if published machines are beside it.
+    """
     values = [standing(run, by_run[run.id]) for run in runs]
     known = {axis for each in values for axis in each}
-    if not values or len(runs) > _MOST_RUNS or len(known) < _LEAST_AXES:
+    if not known or len(runs) > _MOST_RUNS:
         return None
     beside = references(runs[0], values[0]) if len(runs) == 1 else []
+    drawn = len(known) >= _LEAST_AXES
+    if not drawn and len(beside) < _LEAST_REFERENCES:
+        return None
     shapes = [
         _shape(
             label.label, "predicted" if label.clock == "simulated" else "measured", label.colour, place, own
@@ -97,12 +106,12 @@ def front(
         f"{shape.name}, {shape.origin}: {'; '.join(tip for tip in shape.tips if tip)}." for shape in shapes
     )
     return Front(
-        picture=Markup(kiviat([_spoke(axis) for axis in AXES], shapes, words, _RINGS)),
+        picture=Markup(kiviat([_spoke(axis) for axis in AXES], shapes, words, _RINGS) if drawn else ""),
         shapes=shapes,
         lines=lines,
         references=beside,
         sources=list(dict.fromkeys(each.paper.citation for each in beside)),
-        missing=[axis.title for axis in AXES if axis.id not in known],
+        missing=[axis.title for axis in AXES if drawn and axis.id not in known],
         placed=_placed(runs[0], values[0], beside),
     )
 
@@ -120,7 +129,7 @@ def _placed(run: Run, own: Values, beside: Sequence[Reference]) -> str:
     names = listed([each.name for each in beside])
     told = [
         f"{axis.title} ({three_digits(max(one.factor, 1 / one.factor))} times "
-        f"{_than(axis, one.factor)} than of any)"
+        f"{_than(axis, one.factor)} than any of theirs)"
         for one in odd_axes(own, beside)
         for axis in AXES
         if axis.id == one.quantity and verdict(run, axis, own, beside)
