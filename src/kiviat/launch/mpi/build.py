@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from kiviat.launch.mpi import build_cache
+from kiviat.launch.mpi import build_cache, ready
 from kiviat.launch.mpi.toolchain import Toolchain, answer
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process import children
@@ -52,7 +52,7 @@ def build(
     tell: Callable[[str], None] = lambda text: None,
     product: str = PROGRAM,
 ) -> Path:
-    """Return the path of kiviat-bench, or of another product, for this MPI; build it unless it is cached.
+    """Return the path of kiviat-bench, or of another product, for this MPI, ready-made, cached or built.
 
     `tell` receives messages about the build, and about waiting for another process's build.
     """
@@ -70,7 +70,7 @@ def build(
             if not program.exists():
                 if held:
                     build_cache.clean(home, f"{_NAMES[product]}{toolchain.family}-", tell)
-                _build_into(home, toolchain, source, product, held, tell)
+                _make(home, toolchain, source, product, held, tell)
             build_cache.use(home)
     except OSError as error:
         raise InputError(
@@ -114,6 +114,19 @@ def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
     for path in _site_benchmarks(product):
         digest.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")
     return f"{_NAMES[product]}{toolchain.family}-{toolchain.version}-{digest.hexdigest()[:16]}"
+
+
+def _make(
+    home: Path, toolchain: Toolchain, source: Path, product: str, held: bool, tell: Callable[[str], None]
+) -> None:
+    """Install a ready-made product where the package has one and no site adds to it, else build it."""
+    found = None if _site_benchmarks(product) else ready.ready_made(toolchain, product)
+    if found and source == data_path("native"):
+        library = found[0].parent.name
+        tell(f"taking the ready-made {product} for {toolchain.name} ({library}); nothing is compiled")
+        ready.install(*found, home)
+    else:
+        _build_into(home, toolchain, source, product, held, tell)
 
 
 def _build_into(

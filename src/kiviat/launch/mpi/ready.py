@@ -1,0 +1,53 @@
+"""Ready-made programs, which wheels carry for common MPI ABIs, so that nothing needs to be compiled.
+
+`data/ready/NAME/PRODUCT` needs the MPI library NAME ("libmpi.so.12" is the ABI of MPICH, Intel MPI, Cray
+MPICH and MVAPICH) and searches for it in the folder `mpi` beside itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from kiviat.launch.mpi.toolchain import Toolchain, answer
+from kiviat.record import data_path
+
+# The link to the libraries of the MPI, beside an installed program; tools/wheel links programs so.
+_LIBRARIES = "mpi"
+
+
+def ready_made(toolchain: Toolchain, product: str, folder: Path | None = None) -> tuple[Path, Path] | None:
+    """Return a ready-made product for the library of this MPI, and that library's folder.
+
+    None if this installation of Kiviat has none, or if compiler variables ask for a build of the user's own.
+    """
+    if any(os.environ.get(name) for name in ("CXX", "CXXFLAGS", "LDFLAGS")):
+        return None
+    folder = data_path("ready") if folder is None else folder
+    for program in sorted(folder.glob(f"*/{product}")):
+        name = program.parent.name
+        if re.fullmatch(toolchain.vendor.abi, name):
+            for libraries in _library_folders(toolchain):
+                if (libraries / name).is_file():
+                    return program, libraries
+    return None
+
+
+def install(program: Path, libraries: Path, home: Path) -> None:
+    """Copy a ready-made program into `home`, where it finds the MPI of `libraries`."""
+    home.mkdir(exist_ok=True)
+    link, copy = home / _LIBRARIES, home / f"{program.name}.new"
+    link.unlink(missing_ok=True)
+    link.symlink_to(libraries)
+    shutil.copy(program, copy)
+    copy.chmod(0o755)
+    copy.replace(home / program.name)  # last: if it exists, the rest is there
+
+
+def _library_folders(toolchain: Toolchain) -> list[Path]:
+    """Return folders in which a program of this MPI finds its library, those that the wrapper names first."""
+    named = re.findall(r"-L(\S+)", answer([str(toolchain.mpicxx), "-show"]))
+    prefix = toolchain.mpicxx.resolve().parents[1]
+    return [*map(Path, named), prefix / "lib", prefix / "lib64"]
