@@ -129,7 +129,7 @@ def test_without_mpi_the_message_names_packages_to_install(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("mpi", "environment", "words"),
     [
-        ("lam", {}, "'lam' was not found; names are mpich, openmpi, wheel"),
+        ("lam", {}, "'lam' was not found; names are mpich, mpt, openmpi, .*, wheel"),
         ("/nowhere/mpicxx", {}, "'/nowhere/mpicxx' is not an executable"),
         ("/bin/ls", {}, "not the C\\+\\+ wrapper of a known MPI"),
         (None, {"MPICXX": "icpx"}, "MPICXX='icpx' is not an executable"),

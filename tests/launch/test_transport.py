@@ -48,6 +48,26 @@ def test_mpich_with_shared_memory_of_its_own() -> None:
     assert parsed("mpich-5.0.2-two-hosts", maps=None)["near"] is None, "no rank was seen: not known"
 
 
+INTEL = """[0] MPI startup(): Intel(R) MPI Library, Version 2021.18.1  Build 20260626 (id: b44796a)
+{provider}[0] MPI startup(): Load tuning file: "/opt/impi/opt/mpi/etc/tuning_generic_{fabrics}.dat"
+"""
+PROVIDER = "[0] MPI startup(): libfabric provider: tcp;ofi_rxm\n"
+
+
+@pytest.mark.parametrize(
+    ("fabrics", "provider", "near", "far"),
+    [
+        ("shm", "", "Intel MPI shared memory", None),
+        ("shm-ofi", PROVIDER, "Intel MPI shared memory", "libfabric tcp;ofi_rxm"),
+        ("ofi", PROVIDER, "libfabric tcp;ofi_rxm", "libfabric tcp;ofi_rxm"),
+    ],
+)
+def test_intel_mpi(fabrics: str, provider: str, near: str, far: str | None) -> None:
+    output = INTEL.format(fabrics=fabrics, provider=provider)
+    found = parse("intelmpi", Observed(output, 2, NO_SEGMENT, False))
+    assert (found["near"], found["far"]) == (near, far)
+
+
 @pytest.mark.parametrize(
     ("name", "fast_network", "falls_back"),
     [

@@ -118,3 +118,50 @@ def test_the_native_program_need_not_know_its_name(fancy: Toolchain) -> None:
     """kiviat-bench names an MPI that native/platform/vendor.hpp does not list "unknown MPI"."""
     launch = said(LaunchSpec((), {}, toolchain=fancy), {"mpi": "unknown MPI", "mpi_version": "unknown"})
     assert (launch["mpi"], launch["mpi_version"]) == ("Fancy MPI", "7.1")
+
+
+def test_a_ready_made_program_ran_with_what_it_loaded(tmp_path: Path) -> None:
+    """Built with MPICH's headers, it was once recorded as MPICH's though it ran with Intel MPI."""
+    found = relative(tmp_path, "intelmpi")
+    library = "Intel(R) MPI Library 2021.18.1 for Linux* OS"
+    event = {"mpi": "MPICH", "mpi_version": "5.0.2", "library": library}
+    launch = said(LaunchSpec((), {}, toolchain=found), event)
+    assert (launch["mpi"], launch["mpi_version"]) == ("Intel MPI", "2021.18")
+
+
+# What wrappers and launchers say: Intel MPI's captured, the others' as sites document them.
+RELATIVES = {
+    "intelmpi": (
+        "mpigxx for the Intel(R) MPI Library 2021.18 for Linux*",
+        "mpiexec.hydra",
+        "Intel(R) MPI Library for Linux* OS, Version 2021.18.1 Build 20260626 (id: b44796a)",
+        "2021.18",
+    ),
+    "mvapich": ("mpicxx for MVAPICH2 version 2.3.7", "mpiexec.hydra", "HYDRA build details:", "2.3.7"),
+    "craympich": (
+        "mpicxx for MPICH version 3.4a2\n"
+        "g++ -I/opt/cray/pe/mpich/8.1.25/ofi/gnu/9.1/include -L/opt/cray/pe/mpich/8.1.25/ofi/gnu/9.1/lib",
+        "srun",
+        "slurm 23.02.7",
+        "8.1.25",
+    ),
+    "mpt": ("g++ -I/opt/hpe/hpc/mpt/mpt-2.23/include -lmpi", "mpirun", "HPE MPT 2.23  08/26/20", "2.23"),
+}
+
+
+def relative(folder: Path, family: str) -> Toolchain:
+    wrapper, launcher, answer, _ = RELATIVES[family]
+    for name, text in (("mpicxx", wrapper), (launcher, answer)):
+        (folder / name).write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\n")
+        (folder / name).chmod(0o755)
+    return find_toolchain(str(folder / "mpicxx"))
+
+
+@pytest.mark.parametrize("family", RELATIVES)
+def test_each_relative_is_known_by_what_it_says(
+    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    found = relative(tmp_path, family)
+    assert (found.family, found.version) == (family, RELATIVES[family][3])
+    assert found.mpiexec.name == RELATIVES[family][1]

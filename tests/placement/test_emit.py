@@ -91,6 +91,13 @@ def test_mpich() -> None:
     )
 
 
+def test_intel_mpi_is_bound_by_variables() -> None:
+    hosts = {"hosts": "n1:1\nn2:1\n"}
+    assert emit(CYCLIC, "intelmpi", "2021") == Emitted(("-f", "{folder}/hosts"), {"I_MPI_PIN": "0"}, hosts)
+    pinned = {"I_MPI_PIN_PROCESSOR_LIST": "0,2"}
+    assert emit(CYCLIC_BOUND, "intelmpi", "2021") == Emitted(("-f", "{folder}/hosts"), pinned, hosts)
+
+
 def test_mpich_4_takes_one_node_for_two_and_warns() -> None:
     emitted = emit(MIXED, "mpich", "4.0.2")
     assert emitted.files == {"hosts": "n2:1\nn1:1\nn2:2\nn1:1\n"}
@@ -129,7 +136,7 @@ def test_one_list_of_cores_for_all_nodes(family: str) -> None:
 
 
 def test_an_unknown_launcher_is_refused() -> None:
-    with pytest.raises(InputError, match="launchers of openmpi, mpich, slurm, not of intel"):
+    with pytest.raises(InputError, match="launchers of openmpi, mpich, intelmpi, slurm, not of intel"):
         emit(CYCLIC, "intel", "2021")
 
 

@@ -1,12 +1,13 @@
 """Translates layouts into options and files of launchers.
 
-Tried with Open MPI 4.1.4 and 5.0.11, MPICH 4.0.2 and 5.0.2; Slurm's options are from srun(1).
+Tried with Open MPI 4.1.4 and 5.0.11, MPICH 4.0.2 and 5.0.2, Intel MPI 2021.18.1; Slurm's options
+are from srun(1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import cycle, groupby, islice
 
 from kiviat.machine.topology import Node
@@ -28,13 +29,15 @@ class Emitted:
 
 
 def emit(layout: Layout, family: str, version: str) -> Emitted:
-    """Return what a launcher needs to realise `layout`; `family`: "openmpi", "mpich" or "slurm" (srun).
+    """Return what a launcher needs to realise `layout`.
 
-    Raise InputError for other families, and for bindings that the launcher does not support.
+    `family`: "openmpi", "mpich", "intelmpi" or "slurm" (srun). Raise InputError for other families, and for
+    bindings that the launcher does not support.
     """
     emitters: dict[str, Callable[[Layout, int], Emitted]] = {
         "openmpi": _openmpi,
         "mpich": _mpich,
+        "intelmpi": _intelmpi,
         "slurm": _slurm,
     }
     if family not in emitters:
@@ -100,6 +103,16 @@ def _mpich(layout: Layout, major: int) -> Emitted:
     if layout.binding is not None:
         arguments += ("-bind-to", f"user:{_common_list(layout, parts, 'MPICH')}")
     return Emitted(arguments, {}, {"hosts": _lines(lines)}, notes)
+
+
+def _intelmpi(layout: Layout, major: int) -> Emitted:
+    """Use the host file of MPICH before 5; variables bind, because Intel MPI ignores Hydra's options."""
+    hosts = _mpich(replace(layout, binding=None), 4)
+    pinning = {"I_MPI_PIN": "0"}
+    if layout.binding is not None:
+        pinning = {"I_MPI_PIN_PROCESSOR_LIST": _common_list(layout, _parts(layout), "Intel MPI")}
+    notes = tuple(note.replace("MPICH before 5", "Intel MPI") for note in hosts.notes)
+    return replace(hosts, environment=pinning, notes=notes)
 
 
 def _slurm(layout: Layout, major: int) -> Emitted:

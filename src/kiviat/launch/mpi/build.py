@@ -102,7 +102,7 @@ def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
         # several wrappers that behave differently.
         str(toolchain.mpicxx.resolve()),
         toolchain.version,
-        answer([str(toolchain.mpicxx), "-show"]),
+        answer([str(toolchain.mpicxx), "-show"], toolchain.wrapper_environment),
         answer([os.environ.get("CXX", "c++"), "--version"]),
         platform.machine(),
         *(os.environ.get(name, "") for name in _VARIABLES),
@@ -193,7 +193,7 @@ def _compiled(work: Path, toolchain: Toolchain, source: Path, product: str) -> b
     # files.
     make = ["ninja", "-C", str(work), *products(toolchain, product)]
     # Makes smpicxx behave like a plain compiler when CMake examines it.
-    asking = {**os.environ, "SMPI_PRETEND_CC": "1"}
+    asking = {**toolchain.wrapper_environment, "SMPI_PRETEND_CC": "1"}
     with (work / _LOG).open("w") as log:
         return all(
             children.run(words, output=log, errors=subprocess.STDOUT, environment=environment).returncode == 0

@@ -48,6 +48,8 @@ def install(program: Path, libraries: Path, home: Path) -> None:
 
 def _library_folders(toolchain: Toolchain) -> list[Path]:
     """Return folders in which a program of this MPI finds its library, those that the wrapper names first."""
-    named = re.findall(r"-L(\S+)", answer([str(toolchain.mpicxx), "-show"]))
-    prefix = toolchain.mpicxx.resolve().parents[1]
-    return [*map(Path, named), prefix / "lib", prefix / "lib64"]
+    shown = answer([str(toolchain.mpicxx), "-show"], toolchain.wrapper_environment)
+    named = re.findall(r'-L"?([^\s"]+)', shown)
+    prefixes = [*(Path(folder).parent for folder in named), toolchain.mpicxx.resolve().parents[1]]
+    inside = [prefix / name for prefix in prefixes for name in toolchain.vendor.library_folders]
+    return list(dict.fromkeys([*map(Path, named), *inside]))

@@ -43,6 +43,13 @@ class Toolchain:
         """The launcher and its version, by the names of kiviat.placement.emit."""
         return self.vendor.placement(self.version)
 
+    @property
+    def wrapper_environment(self) -> dict[str, str]:
+        """The user's variables, and those that the compiler wrapper needs."""
+        prefix = str(self.mpicxx.resolve().parents[1])
+        needed = self.vendor.wrapper_environment.items()
+        return {**{name: value.replace("{prefix}", prefix) for name, value in needed}, **os.environ}
+
     def to_json(self) -> dict[str, str]:
         """Return the toolchain's entry in run.json."""
         return {
@@ -76,7 +83,9 @@ def find_toolchain(mpi: str | None = None, environment: Mapping[str, str] | None
     if wheel := _wheel_wrapper():
         return _of_wrapper(wheel, "wheel of this Python environment")
     real = (vendors()[name] for name in real_families())
-    packages = " or ".join(f"`apt install {' '.join(vendor.debian_packages)}`" for vendor in real)
+    packages = " or ".join(
+        f"`apt install {' '.join(vendor.debian_packages)}`" for vendor in real if vendor.debian_packages
+    )
     raise InputError(f"no MPI found: no mpicxx on PATH; install one ({packages}, or `pip install mpich`)")
 
 
@@ -93,14 +102,20 @@ def _named_wrapper(mpi: str, env: Mapping[str, str]) -> Path:
         if found := shutil.which(name, path=env.get("PATH")):
             return Path(found)
     plain = shutil.which("mpicxx", path=env.get("PATH"))
-    if vendor and plain and _version(Path(plain), vendor):
+    if vendor and plain and _version(Path(plain), vendor, {}):
         return Path(plain)
     remedy = (
-        f"install it (Debian: `apt install {' '.join(vendor.debian_packages)}`)"
+        _remedy(vendor)
         if vendor
         else f"names are {', '.join([*real_families(), 'wheel'])}, or give the path of an mpicxx"
     )
     raise InputError(f"--mpi {mpi!r} was not found; {remedy}")
+
+
+def _remedy(vendor: Vendor) -> str:
+    if vendor.debian_packages:
+        return f"install it (Debian: `apt install {' '.join(vendor.debian_packages)}`)"
+    return "load its module, so that its mpicxx is on PATH, or give the path of its mpicxx"
 
 
 def _wheel_wrapper() -> Path | None:
@@ -117,8 +132,11 @@ def _of_wrapper(wrapper: Path, chosen: str, asked: Vendor | None = None) -> Tool
     named = [vendor for vendor in vendors().values() if wrapper.name in vendor.wrappers]
     # A named family is asked only in its own way, because smpicxx passes unknown options to the linker, which
     # writes a.out.
-    for vendor in named or sorted(vendors().values(), key=lambda vendor: vendor is not asked):
-        if version := _version(wrapper, vendor):
+    # Relatives of an MPI are asked before it, because some call themselves by its name, too.
+    every = reversed(vendors().values())
+    answers: dict[tuple[str, ...], str] = {}
+    for vendor in named or sorted(every, key=lambda vendor: vendor is not asked):
+        if version := _version(wrapper, vendor, answers):
             launcher = _launcher(wrapper, vendor)
             return Toolchain(
                 name=f"{vendor.title} {version}",
@@ -133,19 +151,23 @@ def _of_wrapper(wrapper: Path, chosen: str, asked: Vendor | None = None) -> Tool
     raise InputError(f"{wrapper} ({chosen}) is not the C++ wrapper of a known MPI ({known}); see --mpi")
 
 
-def _version(wrapper: Path, vendor: Vendor) -> str | None:
-    match = re.search(vendor.version_pattern, answer([str(wrapper), *vendor.version_arguments]))
+def _version(wrapper: Path, vendor: Vendor, answers: dict[tuple[str, ...], str]) -> str | None:
+    """Return the version of a vendor's wrapper, None for others'; `answers` are remembered by question."""
+    asked = vendor.version_arguments
+    if asked not in answers:
+        answers[asked] = answer([str(wrapper), *asked])
+    match = re.search(vendor.version_pattern, answers[asked])
     return match[1] if match else None
 
 
-def answer(command: list[str]) -> str:
+def answer(command: list[str], environment: Mapping[str, str] | None = None) -> str:
     """Return the output of a command, both streams; empty if it cannot be run.
 
     It does not run in the working directory, which may have been deleted.
     """
     folder = Path("/") if Path(command[0]).is_absolute() else None
     try:
-        done = children.run(command, folder=folder, timeout_s=_ANSWER_TIMEOUT_S)
+        done = children.run(command, folder=folder, environment=environment, timeout_s=_ANSWER_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout + done.stderr
@@ -161,6 +183,7 @@ def _launcher(wrapper: Path, vendor: Vendor) -> Path:
     tried = [
         name.with_name(launcher + name.suffix) for name in _links(wrapper) for launcher in vendor.launchers
     ]
+    tried += [Path(found) for name in vendor.path_launchers if (found := shutil.which(name))]
     for path in tried:
         if os.access(path, os.X_OK) and _launches_for(path, vendor):
             return path

@@ -1,8 +1,9 @@
 """Transports that MPI uses between ranks of one node (near) and of two (far), read from a probe launch.
 
 No MPI call reports them. Open MPI 5 prints a table of connections; Open MPI 4, if verbose, prints which BTL
-each pair uses; UCX logs the lanes of each kind of endpoint; MPICH's summary names the libfabric provider. A
-transport that is not reported is None. `parse` is pure; run/transport_probe.py starts the launch.
+each pair uses; UCX logs the lanes of each kind of endpoint; MPICH's summary names the libfabric provider;
+Intel MPI prints at startup which fabrics it is tuned for. A transport that is not reported is None. `parse`
+is pure; run/transport_probe.py starts the launch.
 """
 
 from __future__ import annotations
@@ -91,6 +92,18 @@ def _mpich(seen: Observed) -> _Transports:
     return near, far, f"{evidence}; ranks map no {_OWN_SEGMENT}*"
 
 
+_STARTUP = re.compile(r"^\[\d+\] MPI startup\(\): libfabric provider: (\S+)", re.MULTILINE)
+_TUNED = re.compile(r"Load tuning file: \S*/tuning_[^_/]+_(shm|shm-ofi|ofi)[_.]")
+
+
+def _intelmpi(seen: Observed) -> _Transports:
+    provider = _joined(_STARTUP.findall(seen.output))
+    far = provider and f"libfabric {provider}"
+    fabrics = set(_TUNED.findall(seen.output))
+    near = far if fabrics == {"ofi"} else "Intel MPI shared memory" if fabrics else None
+    return near, far, "I_MPI_DEBUG=5: fabrics of the tuning file, provider of libfabric"
+
+
 # Examples: UCX 1.13 "ep_cfg[1]: tag(sysv/memory cma/memory) …"; 1.20 "intra-node cfg#1 tag(sysv/memory
 # cma/memory)
 #
@@ -110,7 +123,11 @@ def _ucx(seen: Observed) -> tuple[str | None, str | None]:
     return _joined(near), _joined(far)
 
 
-_READERS: Mapping[str, Callable[[Observed], _Transports]] = {"openmpi": _openmpi, "mpich": _mpich}
+_READERS: Mapping[str, Callable[[Observed], _Transports]] = {
+    "openmpi": _openmpi,
+    "mpich": _mpich,
+    "intelmpi": _intelmpi,
+}
 
 
 def _joined(names: Iterable[str]) -> str | None:

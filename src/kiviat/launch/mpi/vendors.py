@@ -97,7 +97,9 @@ class OptionSyntax:
 class Vendor:
     """Contents of a vendor's file.
 
-    `pmi`: protocol that Slurm's srun must offer. `wrappers`: names that only this vendor's C++ wrapper has.
+    `pmi`: protocol that Slurm's srun must offer. `wrappers`: names that only this vendor's C++ wrapper has;
+    it needs `wrapper_environment`, in which {prefix} is its installation. `path_launchers` are found on PATH
+    where none is beside the wrapper. `library_folders` of its installation may contain the MPI's library.
     `abi` matches names of the library as seen by the loader; `abi_title` is its name in messages. The MPI
     reads `variables` that begin with these words; `exports` passes a variable, {name}, to other nodes.
     `transport`: how the output of a probe is read (mpi/transport.py). `preload`: source in native/emulated
@@ -120,6 +122,9 @@ class Vendor:
     placements: tuple[Placement, ...] = ()
     command_line: OptionSyntax = OptionSyntax()
     wrappers: tuple[str, ...] = ()
+    wrapper_environment: Mapping[str, str] = field(default_factory=dict)
+    path_launchers: tuple[str, ...] = ()
+    library_folders: tuple[str, ...] = ("lib", "lib64")
     variables: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()
     abi: str = ""
@@ -240,6 +245,9 @@ def _load(path: Path, data: Mapping[str, Any]) -> Vendor:
         placements=tuple(Placement(**one) for one in data.get("placement", ())),
         command_line=OptionSyntax(**line),
         wrappers=tuple(data.get("wrappers", ())),
+        wrapper_environment=data.get("wrapper_environment", {}),
+        path_launchers=tuple(data.get("path_launchers", ())),
+        library_folders=tuple(data.get("library_folders", Vendor.library_folders)),
         variables=tuple(data.get("variables", ())),
         exports=tuple(data.get("exports", ())),
         abi=data.get("abi", ""),

@@ -134,8 +134,11 @@ def said(spec: LaunchSpec, event: Event) -> dict[str, Any]:
     if layout is not None and placement is not None:
         placement["differences"] = differences(layout, event.get("ranks", []))
     told = {name: event.get(name) for name in names}
-    if told["mpi"] == _UNKNOWN_MPI:
-        told |= {"mpi": spec.mpi.vendor.title, "mpi_version": spec.mpi.version}
+    vendor = spec.mpi.vendor
+    # The program names the MPI of its headers, which is not the one that a ready-made program loads.
+    loaded = told["mpi"] != vendor.title and vendor.library_marker in str(told["library"])
+    if told["mpi"] == _UNKNOWN_MPI or loaded:
+        told |= {"mpi": vendor.title, "mpi_version": spec.mpi.version}
     return {
         **told,
         "placement": placement,
