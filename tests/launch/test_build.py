@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from kiviat.launch.mpi import build_cache
-from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.build import BASIC, PROGRAM, build, product_for, program_path
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.process import processes
+from kiviat.plan import shipped_benchmarks
 from kiviat.record import InputError
 from kiviat.record.cache import cache_folder
 
@@ -213,6 +215,35 @@ def test_the_key_knows_the_mpi_and_the_flags(
     keys.add(_key(openmpi, source))
     assert len(keys) == 3
     assert {key.partition("-")[0] for key in keys} == {"openmpi", "mpich"}
+
+
+def test_the_basic_program_is_built_where_it_suffices(
+    openmpi: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The quick plan once waited for the NAS Parallel Benchmarks to compile."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert product_for(openmpi, {"pt2pt", "collective"}) == BASIC
+    assert product_for(openmpi, {"pt2pt", "npb"}) == PROGRAM
+    monkeypatch.setenv("KIVIAT_SITE", str(tmp_path / "site"))
+    (tmp_path / "site/benchmarks").mkdir(parents=True)
+    (tmp_path / "site/benchmarks/ours.cpp").touch()
+    assert product_for(openmpi, {"pt2pt"}) == PROGRAM, "only it has benchmarks of sites"
+    monkeypatch.delenv("KIVIAT_SITE")
+    whole = program_path(openmpi)
+    assert whole != program_path(openmpi, product=BASIC)
+    whole.parent.mkdir(parents=True)
+    whole.touch()
+    assert product_for(openmpi, {"pt2pt"}) == PROGRAM, "it is built"
+
+
+@pytest.mark.full
+def test_the_basic_program_has_the_benchmarks_of_its_folders(openmpi: Toolchain, tmp_path: Path) -> None:
+    program = build(openmpi, cache=tmp_path, product=BASIC)
+    listed = json.loads(subprocess.run([program, "--describe"], capture_output=True, check=True).stdout)
+    known = {entry["name"]: entry["file"].partition("/")[0] for entry in shipped_benchmarks()}
+    assert {entry["name"] for entry in listed} == {
+        name for name, folder in known.items() if folder in ("pt2pt", "collective")
+    }
 
 
 def test_a_failure_is_one_line_with_the_log(openmpi: Toolchain, source: Path, tmp_path: Path) -> None:

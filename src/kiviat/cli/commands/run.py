@@ -33,7 +33,7 @@ from kiviat.cli.text.progress import Progress
 from kiviat.cli.text.values import duration
 from kiviat.cli.text.verdict import print_verdict
 from kiviat.cli.visible import visible_cell
-from kiviat.launch.mpi.build import program_path
+from kiviat.launch.mpi.build import product_for, program_path
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.process.signals import Interrupted
 from kiviat.launch.programs.lammps import costed
@@ -56,7 +56,8 @@ from kiviat.store.read import load
 class _Programs:
     """The programs and the MPI of a run.
 
-    `binary` is kiviat-bench, None if no case needs it; `known` are the descriptions of the benchmarks.
+    `binary` is kiviat-bench, or the basic one if that suffices, None if no case needs it; `known` are the
+    descriptions of the benchmarks.
     """
 
     toolchain: Toolchain
@@ -141,7 +142,17 @@ def _programs(request: RunRequest, resumed: Path | None) -> _Programs:
 def _build(programs: _Programs) -> None:
     """Build kiviat-bench if a case needs it and it is not built."""
     if programs.binary:
-        built(programs.toolchain)
+        built(programs.toolchain, programs.binary.name)
+
+
+def _sufficing(programs: _Programs, plan: Plan) -> _Programs:
+    """Return the programs with the kiviat-bench that has the benchmarks of the plan and builds soonest."""
+    if not programs.binary:
+        return programs
+    folders = {entry["name"]: entry["file"].partition("/")[0] for entry in programs.known if "file" in entry}
+    needed = {folders[case.benchmark] for case in plan.cases if not case.program}
+    product = product_for(programs.toolchain, needed)
+    return replace(programs, binary=program_path(programs.toolchain, product=product))
 
 
 def _planned(
@@ -163,6 +174,7 @@ def _planned(
         ranks = 2 if submitted else substrate.default_ranks(options_of(request.where))
         plan = asked_plan(what, programs.known, ranks)
     plan = costed(plan)
+    programs = _sufficing(programs, plan)
     return _Planned(
         request, resumed, programs, substrate, plan, estimate(plan), watts.entry if watts else None
     )
@@ -223,7 +235,7 @@ def _submitted(
         print(f"\n{SCRIPT_FILE}:\n{draft}")
         return 0, None
     scheduler.refuse_absent()
-    _build(programs)
+    _build(planned.programs)
     if resumed is None:
         with _directory(planned) as directory:
             directory.finish("queued")

@@ -8,7 +8,7 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +22,9 @@ from kiviat.record.cache import cache_folder
 from kiviat.record.site import site_files
 
 PROGRAM = "kiviat-bench"
+# The same with the benchmarks of two folders only, which compiles in a third of the time.
+BASIC = "kiviat-bench-basic"
+_BASIC_FOLDERS = ("pt2pt", "collective")
 # The library with the simulated machine, which SimGrid loads.
 PLATFORM = "libkiviat-platform.so"
 # Libraries that any program can preload, and the replayer. They are separate projects, which compile in
@@ -29,16 +32,17 @@ PLATFORM = "libkiviat-platform.so"
 PROFILER = "libkiviat-profile.so"
 RECORDER = "libkiviat-trace.so"
 REPLAYER = "kiviat-replay"
-_PROJECTS = {PROGRAM: ".", PROFILER: "prof", RECORDER: "trace", REPLAYER: "trace"}
+_PROJECTS = {PROGRAM: ".", BASIC: ".", PROFILER: "prof", RECORDER: "trace", REPLAYER: "trace"}
 # Folders in native/ that a product does not use: changes there do not rebuild it.
 _NOT_OF = {
     PROGRAM: ("tests", "prof", "trace", "preloaded.cmake"),
+    BASIC: ("tests", "prof", "trace", "preloaded.cmake"),
     PROFILER: ("tests", "bench", "emulated", "trace"),
     RECORDER: ("tests", "bench", "simgrid", "emulated"),
     REPLAYER: ("tests", "bench", "prof", "emulated"),
 }
-_NAMES = {PROGRAM: "", PROFILER: "profiler-", RECORDER: "recorder-", REPLAYER: "replayer-"}
-_TAKES = {PROGRAM: "; this takes a minute or two"}
+_NAMES = {PROGRAM: "", BASIC: "basic-", PROFILER: "profiler-", RECORDER: "recorder-", REPLAYER: "replayer-"}
+_TAKES = {PROGRAM: "; this takes a minute or two", BASIC: "; this takes half a minute"}
 _LOG = "build.log"
 _LEAST_ROOM_BYTES = 1 << 20
 _VARIABLES = ("CXX", "CXXFLAGS", "LDFLAGS")
@@ -85,6 +89,21 @@ def program_path(
     """Return the path at which `build` leaves the product for this MPI, whether or not it exists."""
     key = _key(toolchain, data_path("native") if source is None else source, product)
     return (cache_folder() if cache is None else cache) / "build" / key / product
+
+
+def product_for(toolchain: Toolchain, folders: Iterable[str]) -> str:
+    """Return the program that has the benchmarks of these folders of native/bench.
+
+    That is the basic one if nothing else is needed, and the other is neither built nor ready-made.
+    """
+    whole = (
+        not set(folders).issubset(_BASIC_FOLDERS)
+        or toolchain.family == SIMULATOR
+        or _site_benchmarks(PROGRAM)
+        or program_path(toolchain).exists()
+        or ready.ready_made(toolchain, PROGRAM)
+    )
+    return PROGRAM if whole else BASIC
 
 
 def is_full(folder: Path) -> bool:
@@ -188,6 +207,7 @@ def _compiled(work: Path, toolchain: Toolchain, source: Path, product: str) -> b
         *("cmake", "-G", "Ninja", "-S", project, "-B", str(work), "-DCMAKE_BUILD_TYPE=Release"),
         *definitions(toolchain),
         *_site_definition(product),
+        *(["-DKIVIAT_BASIC=ON"] if product == BASIC else []),
     ]
     # Starts Ninja directly, not through CMake: when terminated, it ends its compilers and removes unfinished
     # files.
