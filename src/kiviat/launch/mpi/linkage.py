@@ -104,7 +104,9 @@ def toolchain_for(found: Linked, mpi: str | None) -> Toolchain:
             )
         return toolchain
     if found.library is not None and not _same_installation(found):
-        for prefix in list(found.library.parents)[1:4]:
+        # Ready-made programs load their MPI through a link (mpi/ready.py).
+        places = (found.library, found.library.resolve())
+        for prefix in (folder for place in places for folder in list(place.parents)[1:4]):
             wrapper = prefix / "bin" / "mpicxx"
             if os.access(wrapper, os.X_OK):
                 try:
