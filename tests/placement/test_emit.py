@@ -93,9 +93,10 @@ def test_mpich() -> None:
 
 def test_intel_mpi_is_bound_by_variables() -> None:
     hosts = {"hosts": "n1:1\nn2:1\n"}
-    assert emit(CYCLIC, "intelmpi", "2021") == Emitted(("-f", "{folder}/hosts"), {"I_MPI_PIN": "0"}, hosts)
+    machines = ("-machinefile", "{folder}/hosts")
+    assert emit(CYCLIC, "intelmpi", "2021") == Emitted(machines, {"I_MPI_PIN": "0"}, hosts)
     pinned = {"I_MPI_PIN_PROCESSOR_LIST": "0,2"}
-    assert emit(CYCLIC_BOUND, "intelmpi", "2021") == Emitted(("-f", "{folder}/hosts"), pinned, hosts)
+    assert emit(CYCLIC_BOUND, "intelmpi", "2021") == Emitted(machines, pinned, hosts)
 
 
 def test_mpich_4_takes_one_node_for_two_and_warns() -> None:

@@ -106,13 +106,17 @@ def _mpich(layout: Layout, major: int) -> Emitted:
 
 
 def _intelmpi(layout: Layout, major: int) -> Emitted:
-    """Use the host file of MPICH before 5; variables bind, because Intel MPI ignores Hydra's options."""
+    """Use the host file of MPICH before 5; variables bind, because Intel MPI ignores Hydra's options.
+
+    Only as a machine file do its lines have numbers of ranks.
+    """
     hosts = _mpich(replace(layout, binding=None), 4)
     pinning = {"I_MPI_PIN": "0"}
     if layout.binding is not None:
         pinning = {"I_MPI_PIN_PROCESSOR_LIST": _common_list(layout, _parts(layout), "Intel MPI")}
     notes = tuple(note.replace("MPICH before 5", "Intel MPI") for note in hosts.notes)
-    return replace(hosts, environment=pinning, notes=notes)
+    arguments = ("-machinefile", "{folder}/hosts")
+    return replace(hosts, arguments=arguments, environment=pinning, notes=notes)
 
 
 def _slurm(layout: Layout, major: int) -> Emitted:
