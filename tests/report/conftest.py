@@ -23,7 +23,7 @@ VIEWS = [
 
 @pytest.fixture(scope="module")
 def tab(chromium_path: Path) -> Iterator[Page]:
-    """One tab for all tests of a file: it compiles Plotly once, which takes longer than most of them."""
+    """One tab for all tests of a file: a browser starts once."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
         yield browser.new_page()

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from statistics import median
-from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from kiviat.analysis.aggregate.summary import summarise
 from kiviat.record import Row
 from kiviat.record.run import Run
 from kiviat.record.units import format_value
 from kiviat.report.run.page import render
 
+from .charts import curves, figure, pixel_of, plotted, positions
 from .conftest import VIEWS, Open, photograph
 from .synthetic import failed, make_rows, make_run, make_run_json, row
 
@@ -51,28 +55,10 @@ def mixed() -> str:
     return render([make_run(), troubled, simulated], rows)
 
 
-def draw_all(page: Page) -> None:
-    """Scrolls through the page, as a reader does, until every figure is drawn."""
-    for place in range(page.locator("[data-figure]").count()):
-        page.locator("[data-figure]").nth(place).scroll_into_view_if_needed()
-    expect(page.locator("[data-figure]:not([data-drawn])")).to_have_count(0)
-
-
-def plotted(page: Page, caption: str) -> list[dict[str, Any]]:
-    """The traces of the figure with that caption, as Plotly has them."""
-    figure = page.locator("figure", has=page.get_by_text(caption, exact=True))
-    figure.scroll_into_view_if_needed()
-    plot = figure.locator("[data-drawn]")
-    plot.wait_for()
-    traces: list[dict[str, Any]] = plot.evaluate("(node) => node.data")
-    return traces
-
-
 @pytest.mark.parametrize(("width", "theme"), VIEWS)
 def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
     page = open_page(mixed(), width, theme)
     assert page.evaluate("document.documentElement.dataset.theme") == theme
-    draw_all(page)
     photograph(page, f"report-{width}-{theme}")
     page.evaluate("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
     expect(page.locator("details[data-from]:not(:has(tr))")).to_have_count(0)
@@ -82,29 +68,58 @@ def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
 def test_curves_are_the_rows(open_page: Open) -> None:
     rows = make_rows(sizes=SIZES)
     page = open_page(render([make_run()], rows))
-    band, curve, *_ = plotted(page, "pingpong: time against message size")
+    caption = "pingpong: time and bandwidth against message size"
+    curve, *_ = plotted(page, caption)
     values: dict[int, list[float]] = {size: [] for size in SIZES}
     for entry in rows:
         if entry.benchmark == "pingpong" and entry.metric == "time":
             assert entry.bytes is not None and entry.p50 is not None
             values[entry.bytes].append(entry.p50)
-    assert curve["x"] == [size or 0.5 for size in SIZES]
-    assert curve["y"] == pytest.approx([median(values[size]) for size in SIZES], rel=1e-4)
-    lowest, highest = band["y"][: len(SIZES)], band["y"][len(SIZES) :][::-1]
-    for size, low, middle, high in zip(SIZES, lowest, curve["y"], highest, strict=True):
+    medians = [median(values[size]) for size in SIZES]
+    assert curve["x"] == SIZES
+    assert curve["y"] == pytest.approx(medians, rel=1e-4)
+    for size, low, middle, high in zip(SIZES, curve["low"], curve["y"], curve["high"], strict=True):
         assert min(values[size]) * 0.9999 <= low <= middle <= high <= max(values[size]) * 1.0001
-    assert "6 launches" in curve["hovertext"][0] and "minimum" in curve["hovertext"][0]
+    assert "6 launches, 150 samples" in curve["says"][0] and curve["says"][0][3].startswith("minimum")
+    # The picture shows the same: a pixel is some percent of a value on a logarithmic axis.
+    chart = figure(page, caption)
+    drawn = positions(page, chart, curve["path"])
+    assert [x for x, _ in drawn] == pytest.approx([size or 0.5 for size in SIZES], rel=0.01)
+    assert [y for _, y in drawn] == pytest.approx(medians, rel=0.01)
+    edge = positions(page, chart, curve["band"])
+    assert [y for _, y in edge] == pytest.approx([*curve["low"], *curve["high"][::-1]], rel=0.01)
 
 
 def test_the_point_below_the_pointer_is_explained(open_page: Open) -> None:
     page = open_page(render([make_run()], make_rows(sizes=SIZES)))
-    plotted(page, "allreduce: time against message size")
-    plot = page.locator("figure", has=page.get_by_text("allreduce: time against message size")).locator(
-        ".plot"
-    )
-    plot.locator(".point").first.hover(force=True)
-    text = plot.locator(".hovertext").text_content()
-    assert text and "95 %" in text and "6 launches" in text and "p99" in text
+    chart = figure(page, "allreduce: time against message size")
+    other = figure(page, "bcast: time against message size")
+    page.set_viewport_size({"width": 1280, "height": 2400})
+    chart.scroll_into_view_if_needed()
+    x, y = pixel_of(page, chart, curve=0, place=2)
+    page.mouse.move(x, y + 3)
+    text = chart.locator(".readout").inner_text()
+    assert "at 8 B" in text and "95 %: " in text and "6 launches" in text and "p99" in text
+    assert "2 ranks" in text and "4 ranks" in text  # the other curve at the same size
+    expect(other.locator(".pointer circle")).to_have_count(2)  # linked
+    page.mouse.move(1, 1)
+    expect(page.locator(".pointer")).to_have_count(0)
+
+
+def test_arrow_keys_read_a_chart(open_page: Open) -> None:
+    page = open_page(render([make_run()], make_rows(sizes=SIZES)))
+    chart = figure(page, "allreduce: time against message size")
+    picture, readout = chart.locator("svg.chart"), chart.locator(".readout")
+    picture.focus()
+    picture.press("ArrowRight")
+    expect(readout).to_contain_text("at 1 B" if SIZES[0] else "at 0 B")
+    picture.press("ArrowRight")
+    expect(readout).to_contain_text("at 1 B")
+    first = readout.locator(".who").inner_text()
+    picture.press("ArrowDown")
+    assert readout.locator(".who").inner_text() != first
+    picture.press("Escape")
+    expect(readout).to_be_hidden()
 
 
 def test_tables_speak_as_python_does(open_page: Open) -> None:
@@ -166,21 +181,25 @@ def test_strings_from_records_are_inert(open_page: Open) -> None:
         failed("run-a", f"{hostile}/3", hostile),
     ]  # fmt: skip
     page = open_page(render([Run.from_json(run), Run.from_json({**run, "id": "run-b"})], rows))
-    draw_all(page)
     page.evaluate("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
     assert page.evaluate("window.hacked") is None
     assert page.locator("h1").inner_text() == "<script>alert(1)</script>"
     assert page.locator("main img, main b a, svg.main-svg a").count() == 0
     assert markup in page.locator("#transport").inner_text()
-    hover = plotted(page, "pingpong: time against message size")[-1]["hovertext"][0]
-    assert "&lt;b&gt;bold" in hover
+    caption = f"{hostile}: time against message size"
+    assert any(markup in curve["name"] for curve in plotted(page, caption))
+    picture = figure(page, caption).locator("svg.chart:visible")
+    picture.focus()
+    picture.press("ArrowRight")
+    expect(figure(page, caption).locator(".readout")).to_be_visible()
+    assert page.evaluate("window.hacked") is None and page.locator(".readout img, .readout a").count() == 0
 
 
 def test_theme_is_chosen_and_kept(open_page: Open) -> None:
     page = open_page(render([make_run()], make_rows(sizes=SIZES)))
-    before = plotted(page, "pingpong: time against message size")[-1]["line"]["color"]
+    before = plotted(page, "pingpong: time and bandwidth against message size")[0]["ink"]
     page.locator("#theme").click()
-    after = plotted(page, "pingpong: time against message size")[-1]["line"]["color"]
+    after = plotted(page, "pingpong: time and bandwidth against message size")[0]["ink"]
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     assert before != after
     page.reload()
@@ -191,31 +210,80 @@ def test_many_curves_have_a_selector(open_page: Open) -> None:
     ranks = [2 << power for power in range(10)]
     page = open_page(render([make_run()], make_rows(sizes=SIZES, ranks=ranks, launches=2)))
     caption = "allreduce: time against message size"
-    figure = page.locator("figure", has=page.get_by_text(caption, exact=True))
-    overview = [trace["legendgroup"] for trace in plotted(page, caption)]
+    chart = figure(page, caption)
+    overview = [curve["name"] for curve in curves(chart)]
     assert overview[0] == "2 ranks" and overview[-1] == "1,024 ranks" and len(set(overview)) == 8
-    figure.locator("select").select_option(label="4 ranks")
-    single = plotted(page, caption)[-1]["y"]
-    figure.get_by_text("Values").click()
-    expect(figure.locator("tbody tr")).to_have_count(len(SIZES))
-    assert len(single) == len(SIZES)
+    chart.locator("select").select_option(label="4 ranks")
+    (single,) = curves(chart)
+    chart.get_by_text("Values").click()
+    expect(chart.locator("tbody tr")).to_have_count(len(SIZES))
+    assert len(single["y"]) == len(SIZES)
+    expect(chart.locator("svg.chart:visible")).to_have_count(1)
+    chart.locator("select").select_option(label="all, side by side")
+    expect(chart.locator("svg.chart:visible")).to_have_count(11)
 
 
 def test_legend_hides_a_curve(open_page: Open) -> None:
     page = open_page(render([make_run()], make_rows(sizes=SIZES)))
-    caption = "bcast: time against message size"
-    plotted(page, caption)
-    figure = page.locator("figure", has=page.get_by_text(caption, exact=True))
-    figure.get_by_role("button", name="4 ranks").click()
-    hidden = [trace["legendgroup"] for trace in plotted(page, caption) if trace.get("visible") is False]
-    assert set(hidden) == {"4 ranks"}
+    chart = figure(page, "bcast: time against message size")
+    chart.get_by_role("button", name="4 ranks").click()
+    assert {curve["name"] for curve in curves(chart) if curve["hidden"]} == {"4 ranks"}
+    # A link leads to the same view.
+    chart.get_by_role("button", name="link").click()
+    page.reload()
+    assert {curve["name"] for curve in curves(chart) if curve["hidden"]} == {"4 ranks"}
+    expect(chart).to_be_in_viewport()
+
+
+def test_charts_are_copied(open_page: Open) -> None:
+    rows = make_rows(sizes=SIZES)
+    page = open_page(render([make_run()], rows))
+    chart = figure(page, "bcast: time against message size")
+    chart.get_by_role("button", name="4 ranks").click()
+    name = chart.get_attribute("id")
+    text = page.evaluate("(id) => kiviat.copyOf(id, 'csv')", name)
+    lines = list(csv.DictReader(text.splitlines()))
+    assert {line["curve"] for line in lines} == {"2 ranks", "4 ranks"} and len(lines) == 2 * len(SIZES)
+    own = {
+        summary.bytes: summary
+        for summary in summarise(rows)
+        if (summary.benchmark, summary.ranks, summary.metric) == ("bcast", 2, "time")
+    }
+    for line in lines[: len(SIZES)]:
+        summary = own[int(line["bytes"])]
+        assert float(line["value in s"]) == pytest.approx(summary.median, rel=1e-4)
+        assert float(line["low"]) == pytest.approx(summary.low, rel=1e-4) and line["launches"] == "6"
+    picture = ElementTree.fromstring(page.evaluate("(id) => kiviat.copyOf(id, 'svg')", name))
+    texts = [node.text for node in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert "bcast: time against message size" in texts and "2 ranks" in texts and "4 ranks" not in texts
+    strokes = {node.get("stroke") for node in picture.iter("{http://www.w3.org/2000/svg}path")}
+    assert "rgb(0, 114, 178)" in strokes
+    assert "var(" not in ElementTree.tostring(picture, encoding="unicode")
 
 
 def test_prints_with_all_figures_in_light(open_page: Open) -> None:
     page = open_page(render([make_run()], make_rows(sizes=SIZES)), theme="dark")
     assert page.pdf(format="A4").startswith(b"%PDF")
-    assert page.locator("[data-figure]:not([data-drawn])").count() == 0
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(253, 253, 251)"
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.emulate_media(media="screen")
+
+
+def test_without_script_every_panel_is_shown(tab: Page, tmp_path: Path) -> None:
+    ranks = [2 << power for power in range(10)]
+    file = tmp_path / "report.html"
+    file.write_text(render([make_run()], make_rows(sizes=SIZES, ranks=ranks, launches=2)))
+    browser = tab.context.browser
+    assert browser
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    pictures = page.locator("svg.chart")
+    assert pictures.count() > 20
+    expect(page.locator("svg.chart:visible")).to_have_count(pictures.count())
+    expect(page.locator(".controls:visible")).to_have_count(0)
+    context.close()
 
 
 def test_headings_and_figures_can_be_read_aloud(open_page: Open) -> None:
@@ -225,8 +293,17 @@ def test_headings_and_figures_can_be_read_aloud(open_page: Open) -> None:
     )
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))
-    labels = page.locator(".plot").evaluate_all(
-        "(nodes) => nodes.map((node) => node.getAttribute('aria-label'))"
-    )
-    assert all("against message size. " in label for label in labels if label.startswith("pingpong: time"))
-    assert page.locator(".plot:not([role=img])").count() == 0
+    labels = page.locator("svg.chart > title").all_text_contents()
+    title = "pingpong: time and bandwidth against message size, time. hermes · Open MPI 4.1.4: "
+    assert sum(label.startswith(title) and " at 4 MiB" in label for label in labels) == 1
+    assert page.locator("svg.chart:not([role=img])").count() == 0
+
+
+@pytest.mark.parametrize(("width", "theme"), VIEWS)
+def test_axe_finds_nothing(open_page: Open, width: int, theme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+    page = open_page(render([make_run()], make_rows(sizes=SIZES[::3])), width, theme)
+    page.get_by_text("Values").first.click()
+    page.locator("#cases summary").first.click()
+    found = axe.Axe().run(page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []

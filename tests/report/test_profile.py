@@ -12,13 +12,11 @@ from kiviat.report.profile.page import render_profile
 from tests.profiler.made_up import halo_profile, halo_waits
 
 from .conftest import Open, photograph
-from .test_page import draw_all
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
 def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
     page = open_page(render_profile(halo_profile()), width, theme)
-    draw_all(page)
     photograph(page, f"profile-{width}-{theme}")
     assert page.evaluate("document.documentElement.scrollWidth") == width
     expect(page.locator("h1")).to_have_text("halo <b>, 16 ranks")
@@ -61,7 +59,6 @@ def test_many_ranks_become_blocks() -> None:
 
 def test_who_waits_for_whom(open_page: Open) -> None:
     page = open_page(render_profile(halo_profile(waits=halo_waits())), 390, "light")
-    draw_all(page)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     section = page.locator("#waits")
     expect(section.locator("p").first).to_contain_text("16.0 % of that in MPI")

@@ -20,6 +20,7 @@ from kiviat.report.html.shell import embedded
 from kiviat.report.run.figures import figures
 from kiviat.report.run.page import render
 
+from .charts import data, inked
 from .synthetic import failed, make_rows, make_run, make_run_json, many_rows, row
 
 SIZES = [0, 8, 1024, 65536]
@@ -29,12 +30,6 @@ def words(html: str) -> str:
     """The text of the page without its scripts, styles and tags."""
     body = re.sub(r"<(script|style)\b.*?</\1>", " ", html, flags=re.DOTALL)
     return " ".join(re.sub(r"<[^>]*>", " ", body).split())
-
-
-def data(html: str) -> Any:
-    found = re.search(r'<script type="application/json" id="kiviat-data">(.*?)</script>', html, re.DOTALL)
-    assert found
-    return json.loads(found[1])
 
 
 def test_synthetic_runs_are_runs() -> None:
@@ -128,14 +123,10 @@ def test_simulated_times_are_never_called_measured() -> None:
     simulated = make_run("sim", substrate="simulated", clock="simulated")
     rows = [*make_rows(sizes=SIZES), *make_rows("sim", sizes=SIZES, substrate="simulated", clock="simulated")]
     page = render([make_run(), simulated], rows)
-    curves = [
-        trace
-        for figure in data(page)["figures"].values()
-        for panel in figure["panels"]
-        for trace in (*panel["traces"], *panel["lines"])
-    ]
-    for trace in curves:
-        assert ("(simulated)" in trace["name"]) == (trace["colour"][0] == "simulated")
+    curves = list(inked(page))
+    assert len(curves) > 10
+    for name, palette, _ in curves:
+        assert ("(simulated)" in name) == (palette == "simulated")
     assert 'class="value simulated"' in page
 
 
@@ -164,13 +155,15 @@ def test_two_quantities_stand_beside_published_machines_without_a_diagram() -> N
 
 
 def test_switches_are_drawn_on_the_curves() -> None:
-    figures = data(render([make_run()], make_rows()))["figures"]
-    marked = [figure for figure in figures.values() if figure.get("marks")]
-    assert {figure["unit"] for figure in marked} == {"s", "B/s"}
-    for figure in marked:
-        (switch,) = (mark for mark in figure["marks"] if mark["kind"] != "cache")
-        assert 8192 < switch["x"] < 16384
-        assert [line["name"] for line in figure["panels"][0]["lines"]] == ["fitted lines"] * 2
+    html = render([make_run()], make_rows())
+    name, chart = next(entry for entry in data(html)["figures"].items() if "pingpong" in entry[0])
+    assert [panel["unit"] for panel in chart["panels"]] == ["s", "B/s"]
+    drawn = html.partition(f'<figure id="{name}"')[2].partition("</figure>")[0].split('class="panel"')[1:]
+    for picture, panel in zip(drawn, chart["panels"], strict=True):
+        (at,) = re.findall(r'<g class="mark (?:eager|switch)"><path d="M([0-9.]+) ', picture)
+        low, high, _, start, end = panel["x"]
+        assert 8192 < 10 ** (low + (high - low) * (float(at) - start) / (end - start)) < 16384
+        assert [line["name"] for line in panel["lines"]] == ["fitted lines"] * 2
 
 
 def test_a_bad_fit_is_not_shown_silently() -> None:
@@ -212,9 +205,11 @@ def test_no_panel_holds_more_curves_than_can_be_told_apart() -> None:
     drawn = figures(summarise(rows), labels([make_run()]), earlier_traits())
     assert all(len(panel.traces) <= MAX_TRACES for figure in drawn for panel in figure.panels)
     assert len({figure.id for figure in drawn}) == len(drawn)
-    (distances,) = (figure for figure in drawn if figure.title == "pingpong: time against message size")
+    (distances,) = (
+        figure for figure in drawn if figure.title == "pingpong: time and bandwidth against message size"
+    )
     shown = {place for panel in distances.panels for trace in panel.traces for place in trace.at}
-    assert len(shown) == 4 + 19 * 2 * 2
+    assert len(shown) == 4 + 3 + 19 * 2 * 2  # times and bandwidths, of which 0 B has none
 
 
 def test_equal_runs_are_told_apart() -> None:

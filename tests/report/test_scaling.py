@@ -16,11 +16,12 @@ from kiviat.analysis.scaling.reading import Reading, readings
 from kiviat.analysis.scaling.series import Selection, Source, Study, scaling
 from kiviat.record import Row
 from kiviat.report.facts.runs import labels
+from kiviat.report.html.symbols import STROKES
 from kiviat.report.scaling.page import render_scaling
 
+from .charts import curves
 from .conftest import VIEWS, Open, photograph
 from .scaling_runs import CLUSTER, SICORTEX, amdahl, modelled, scaling_rows, scaling_run, scaling_run_json
-from .test_page import draw_all
 
 SIMULATED: dict[str, Any] = {"substrate": "simulated", "clock": "simulated"}
 LARGEST = 64
@@ -77,20 +78,14 @@ def everything() -> tuple[list[Reading], str]:
 
 
 def plotted(page: Page, name: str) -> list[dict[str, Any]]:
-    """The traces of the cg figure of that name."""
-    figure = page.locator(f"figure[id$='-{name}']").last
-    figure.scroll_into_view_if_needed()
-    plot = figure.locator("[data-drawn]")
-    plot.wait_for()
-    traces: list[dict[str, Any]] = plot.evaluate("(node) => node.data")
-    return traces
+    """The curves of the cg figure of that name."""
+    return curves(page.locator(f"figure[id$='-{name}']").last)
 
 
 @pytest.mark.parametrize(("width", "theme"), VIEWS)
 def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
     page = open_page(everything()[1], width, theme)
     page.evaluate("document.querySelectorAll('details.study').forEach((node) => { node.open = true; })")
-    draw_all(page)
     photograph(page, f"scaling-{width}-{theme}")
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
@@ -101,7 +96,7 @@ def test_figures_and_tables_are_the_numbers(open_page: Open) -> None:
     page = open_page(html)
     marks_and_bars(study, plotted(page, "value"))
     figure = page.locator("figure[id$='-value']").last
-    ticks = figure.locator(".xtick text").all_text_contents()
+    ticks = figure.locator(".x-ticks text").all_text_contents()
     assert set(ticks) <= {str(1 << power) for power in range(7)}, (
         "where ranks were, not where a line was drawn"
     )
@@ -118,7 +113,7 @@ def test_figures_and_tables_are_the_numbers(open_page: Open) -> None:
     section = page.locator("section", has_text="allreduce: weak scaling")
     expect(section.locator("figure")).to_have_count(3)
     expect(section.locator("figure select").first.locator("option")).to_have_text(
-        ["allreduce of 8 B", "allreduce of 1 KiB", "allreduce of 64 KiB"]
+        ["allreduce of 8 B", "allreduce of 1 KiB", "allreduce of 64 KiB", "all, side by side"]
     )
     expect(section.locator("details.study")).to_have_count(3)
     expect(page.locator("#left-out")).to_contain_text("cannot tell whether mystery scales")
@@ -126,16 +121,16 @@ def test_figures_and_tables_are_the_numbers(open_page: Open) -> None:
 
 def marks_and_bars(study: Study, traces: list[dict[str, Any]]) -> None:
     for curve in study.curves:
-        (marks,) = [trace for trace in traces if trace["mode"] == "markers" and trace["name"] == curve.label]
+        (marks,) = [trace for trace in traces if not trace["lines"] and trace["name"] == curve.label]
         assert marks["x"] == [point.ranks for point in curve.points]
         assert marks["y"] == pytest.approx([point.value for point in curve.points])
         if curve.clock == "simulated":
-            assert "error_y" not in marks
+            assert not marks["bars"]
         else:
-            ends = [value + reach for value, reach in zip(marks["y"], marks["error_y"]["array"], strict=True)]
-            assert ends == pytest.approx([point.most for point in curve.points])
+            assert marks["high"] == pytest.approx([point.most for point in curve.points])
+            assert marks["bars"].count("V") == len(curve.points)
     # Laws end where measurements do, but for what was asked for.
-    laws = [trace for trace in traces if trace["mode"] == "lines" and trace.get("name")]
+    laws = [trace for trace in traces if trace["lines"] and not trace["markers"]]
     assert [law["name"].rpartition(": ")[2] for law in laws if "Amdahl" in law["name"]] == [
         "Amdahl",
         "Amdahl, extrapolated 4.00 times",
@@ -143,18 +138,16 @@ def marks_and_bars(study: Study, traces: list[dict[str, Any]]) -> None:
         "Amdahl, extrapolated 2.00 times",
     ]
     beyond = [law for law in laws if max(law["x"]) > LARGEST]
-    assert beyond and all("extrapolated" in law["name"] for law in beyond)
-    assert all(law["line"]["dash"] in ("dash", "dot") for law in beyond)
+    assert beyond and all("extrapolated" in law["name"] and law["dash"] for law in beyond)
 
 
 def simulated_looks_simulated(page: Page) -> None:
     for name in ("value", "normalised", "efficiency"):
         for trace in plotted(page, name):
-            simulated = "(simulated)" in (trace.get("name") or "")
-            if "markers" in trace["mode"]:
-                assert trace["marker"]["symbol"].endswith("-open") == simulated
-            if simulated and "lines" in trace["mode"]:
-                assert trace["line"]["dash"] == "dot"
+            simulated = "(simulated)" in trace["name"]
+            assert trace["hollow"] == (simulated and trace["markers"])
+            if simulated and trace["lines"]:
+                assert trace["dash"] == STROKES["dot"]
     for table in page.locator("table.points").all():
         simulated = table.locator("tr.simulated").count() > 0
         assert ("Predicted" in (table.locator("thead").text_content() or "")) == simulated
@@ -191,4 +184,4 @@ def test_marks_without_law_and_bars_are_joined(open_page: Open) -> None:
     result = scaling(sources, Selection())
     assert result.studies[0].curves[0].choice.chosen is None
     (marks,) = plotted(open_page(render_scaling(readings(result, sources), sources, [])), "value")
-    assert marks["mode"] == "lines+markers" and marks["x"] == [1, 8, 64]
+    assert marks["lines"] and marks["markers"] and marks["x"] == [1, 8, 64]

@@ -14,15 +14,16 @@ from kiviat.record.published import Paper
 from kiviat.record.run import Run
 from kiviat.record.validated import ComparedModel, ComparedRow
 from kiviat.report.facts.runs import badges
+from kiviat.report.html.symbols import STROKES
 from kiviat.report.run.front import verdict
 from kiviat.report.run.page import render
 from kiviat.report.study.effective_bandwidth import Cell, Line, beside
 
+from .charts import data, inked, plotted
 from .conftest import VIEWS, Open, photograph
 from .modelled import ONCE, SIMULATED, simulated_run, simulated_run_json
 from .synthetic import make_rows, make_run, row
-from .test_page import draw_all, plotted
-from .test_render import SIZES, data, words
+from .test_render import SIZES, words
 
 
 def rows(run: str = "sim", speed: float = 1.0) -> list[Row]:
@@ -163,18 +164,15 @@ def test_beside_a_measured_run_only_that_has_intervals_transport_and_stability()
     assert "Dotted violet curves are predicted by a model." in text
     figures = data(page)["figures"]
     lines = [line for panel in figures["fig-launches"]["panels"] for line in panel["lines"]]
-    assert [line["name"] for line in lines] == ["hermes · Open MPI 4.1.4"]
-    traces = [
-        trace
-        for figure in figures.values()
-        for panel in figure["panels"]
-        for trace in (*panel.get("traces", ()), *panel["lines"])
-    ]
-    of_model = [trace for trace in traces if "catapult" in trace["name"]]
-    assert of_model and all(trace["colour"][0] == "simulated" for trace in of_model)
-    assert all(trace["dash"] == "dot" for trace in of_model if trace.get("mode") != "markers")
-    others = [trace for trace in traces if "catapult" not in trace["name"]]
-    assert all(trace["colour"][0] != "simulated" and trace["dash"] != "dot" for trace in others)
+    assert {line["name"] for line in lines} == {"hermes · Open MPI 4.1.4"}
+    curves = list(inked(page))
+    of_model = [curve for curve in curves if "catapult" in curve[0]]
+    assert of_model and all(palette == "simulated" for _, palette, _ in of_model)
+    assert {dashes for _, _, dashes in of_model} <= {STROKES["dot"], None}
+    others = [curve for curve in curves if "catapult" not in curve[0]]
+    assert others and all(
+        palette != "simulated" and dashes != STROKES["dot"] for _, palette, dashes in others
+    )
 
 
 def test_predictions_stand_below_what_was_published_of_the_same_machine_and_processes() -> None:
@@ -208,7 +206,6 @@ def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
         }),
     ]  # fmt: skip
     page = open_page(render(runs, [*make_rows(sizes=SIZES), *rows(), *rows("tree", 2.0)]), width, theme)
-    draw_all(page)
     photograph(page, f"simulated-{width}-{theme}")
     assert page.evaluate("document.documentElement.scrollWidth") == width
     pictures = page.locator("svg.topology")
@@ -224,12 +221,10 @@ def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
 
 def test_points_and_tables_say_that_they_are_predicted(open_page: Open) -> None:
     page = open_page(render([simulated_run()], rows()))
-    curve, *_ = [
-        trace for trace in plotted(page, "pingpong: time against message size") if trace.get("hovertext")
-    ]
-    assert all("predicted by a model, not measured" in text for text in curve["hovertext"])
-    assert not any("launch" in text or "interval" in text for text in curve["hovertext"])
-    assert curve["line"]["dash"] == "dot"
+    curve, *_ = plotted(page, "pingpong: time and bandwidth against message size")
+    assert all("predicted by a model, not measured" in lines for lines in curve["says"])
+    assert not any("launch" in line or "interval" in line for lines in curve["says"] for line in lines)
+    assert curve["dash"] and curve["hollow"]
     page.locator("#cases summary").first.click()
     heads = page.locator("#cases thead").first.locator("th")
     expect(heads).to_have_text(["Case", "Metric", "Predicted", "Remarks"])
@@ -246,4 +241,4 @@ def test_many_launches_of_a_simulation_are_told_once() -> None:
 
 def test_old_simulated_runs_without_a_model_are_shown() -> None:
     page = render([make_run("sim", **SIMULATED)], rows())
-    assert "Predicted latency" in words(page) and "svg class" not in page
+    assert "Predicted latency" in words(page) and 'class="topology"' not in page

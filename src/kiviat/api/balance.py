@@ -55,7 +55,7 @@ class BalanceResult(Tabular):
 
     def report(self, output: str | PathLike[str] = "balance.html") -> Path:
         """Write the diagram, bottlenecks and rooflines as a web page, and return its path."""
-        from kiviat.report.balance.page import render_balance  # noqa: PLC0415 (imports Plotly)
+        from kiviat.report.balance.page import render_balance  # noqa: PLC0415 (imports Jinja)
 
         page = render_balance(self.details, {run.id: run.about for run in self.runs})
         write_whole(page, Path(output), "report")
@@ -65,7 +65,7 @@ class BalanceResult(Tabular):
         return f"<balance of {', '.join(system.name for system in self.details.systems)}>"
 
     def _repr_html_(self) -> str:
-        from kiviat.report.balance.page import diagram  # noqa: PLC0415 (imports Plotly)
+        from kiviat.report.balance.page import diagram  # noqa: PLC0415 (imports Jinja)
 
         drawn = diagram(self.details, {run.id: run.about for run in self.runs})
         columns = zip(self.details.systems, self.details.cells, strict=True)

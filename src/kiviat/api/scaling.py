@@ -44,7 +44,7 @@ class ScalingResult(Tabular):
 
     def report(self, output: str | PathLike[str] = "scaling.html") -> Path:
         """Write curves, laws and efficiency as a web page, and return its path."""
-        from kiviat.report.scaling.page import render_scaling  # noqa: PLC0415 (imports Plotly)
+        from kiviat.report.scaling.page import render_scaling  # noqa: PLC0415 (imports Jinja)
 
         page = render_scaling(self.readings, self.sources, self.left_out, self.published)
         write_whole(page, Path(output), "report")

@@ -35,5 +35,4 @@ class Kiviat(PythonPackage):
     depends_on("py-numpy@1.26:", type="run")
     depends_on("py-duckdb@1:", type="run")
     depends_on("py-jinja2@3.1:", type="run")
-    depends_on("py-plotly@5.20:", type="run")
     depends_on("py-argcomplete@3.1:", type="run")

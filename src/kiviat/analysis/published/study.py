@@ -65,6 +65,12 @@ class TableLine:
     title: str
     cells: tuple[Cell, ...]
 
+    @property
+    def over_first(self) -> list[float | None]:
+        """Return each value over the first cell's; None where one of both is missing."""
+        first = self.cells[0].value
+        return [cell.value / first if first and cell.value is not None else None for cell in self.cells]
+
 
 @dataclass(frozen=True)
 class JudgedRow:

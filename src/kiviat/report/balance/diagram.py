@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
+from kiviat.report.html.symbols import outline, slot
+
 Point = tuple[float, float]
 
 WIDTH, HEIGHT = 580.0, 520.0
@@ -16,7 +18,7 @@ _RINGS = (0.25, 0.5, 0.75, 1.0)
 _LINE = 19.0  # distance between the lines of a label
 _ROW, _LEFT, _RIGHT = 58.0, 12.0, 568.0
 
-# Line styles by origin; report.js has the same names.
+# Line styles by origin, as charts name them.
 DASHES = {"measured": "solid", "reported": "solid", "predicted": "dot", "published": "dash"}
 _STROKES = {"solid": "", "dot": "1.5 5", "dash": "8 5"}
 
@@ -45,8 +47,7 @@ class Shape:
     @property
     def ink(self) -> str:
         """CSS that gives the shape its colour of the page's palette."""
-        palette, place = self.colour
-        return f"--swatch: var(--{palette}-{place % (6 if palette == 'simulated' else 8)})"
+        return f"--swatch: var(--{slot(*self.colour)})"
 
     @property
     def swatch(self) -> str:
@@ -106,30 +107,6 @@ def lines(spokes: Sequence[Spoke], shapes: Sequence[Shape], words: str) -> str:
         ]
         parts.append(_system(number, shape, spokes, "", at))
     return _svg("lines", height, "Normalised comparison", words, parts)
-
-
-def outline(symbol: int, r: float) -> str:
-    """Return the SVG path of a symbol around the origin, numbered as in report.js."""
-    if symbol % 8 == 0:
-        return f"M{-r:g} 0a{r:g} {r:g} 0 1 0 {2 * r:g} 0a{r:g} {r:g} 0 1 0 {-2 * r:g} 0Z"
-    if symbol % 8 == 4:
-        a = r / 2.6
-        return f"M{-a:g} {-r:g}H{a:g}V{-a:g}H{r:g}V{a:g}H{a:g}V{r:g}H{-a:g}V{a:g}H{-r:g}V{-a:g}H{-a:g}Z"
-    corners, turn, inner = {
-        1: (4, math.pi / 4, 0.0),
-        2: (4, 0.0, 0.0),
-        3: (3, 0.0, 0.0),
-        5: (5, 0.0, 0.45),
-        6: (3, math.pi, 0.0),
-        7: (6, 0.0, 0.0),
-    }[symbol % 8]
-    found = []
-    for corner in range(corners):
-        for reach, half in ((1.2, 0.0), (inner, 0.5)):
-            if reach:
-                angle = turn + 2 * math.pi * (corner + half) / corners
-                found.append(f"{r * reach * math.sin(angle):.2f} {-r * reach * math.cos(angle):.2f}")
-    return "M" + "L".join(found) + "Z"
 
 
 def _row(place: int) -> float:

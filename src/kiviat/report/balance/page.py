@@ -24,7 +24,7 @@ from kiviat.report.balance.text import (
 )
 from kiviat.report.facts import runs as run_facts
 from kiviat.report.html.figure import RunLabel
-from kiviat.report.html.shell import figure_data, page, styled
+from kiviat.report.html.shell import page, styled
 
 _ORIGINS = {
     "measured": "measured",
@@ -53,15 +53,11 @@ def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
     energy_tables = [table for system in own if (table := energy(system))]
     return page(
         "balance.html.j2",
-        {
-            "runs": [{"label": label.label, "clock": label.clock} for label in labels],
-            "table": {"cases": [], "metrics": [], "metric": [], "run": [], "clock": []},
-            "figures": {figure.id: figure_data(figure) for figure in figures},
-        },
+        labels,
+        figures,
         styles=("balance.css",),
-        scripts=("maps.js", "report.js", "balance.js"),
+        scripts=("balance.js",),
         title=f"Balance of {run_facts.title(of_runs)}" if of_runs else "Balance",
-        labels=labels,
         simulated="",
         contents=[
             ("diagram", "Diagram"),

@@ -22,24 +22,75 @@ _CLOCK_WORDS = {"wall": "", "simulated": " (simulated)", "reported": " (as repor
 
 
 def labels(runs: Sequence[Run]) -> list[RunLabel]:
-    """Return short, distinct labels: machine and MPI, with the placement or the identifier if needed."""
+    """Return short, distinct labels: machine and MPI, and what else differs between runs that share both."""
     plain, palettes = [_label(run) for run in runs], Counter[str]()
-    placed = [" · ".join(filter(None, (name, _placed(run)))) for run, name in zip(runs, plain, strict=True)]
-    full = [f"{name} · {run.id}" for run, name in zip(runs, plain, strict=True)]
     found = []
-    for place, run in enumerate(runs):
-        same = [at for at, name in enumerate(plain) if name == plain[place]]
-        names = plain if len(same) == 1 else placed if len({placed[at] for at in same}) == len(same) else full
+    for run, name in zip(runs, plain, strict=True):
+        same = [other for other, its in zip(runs, plain, strict=True) if its == name]
         palette = "simulated" if run.clock == "simulated" else "categorical"
         colour = palette, palettes[palette]
         palettes[palette] += 1
-        found.append(RunLabel(run.id, names[place], run.clock, colour))
+        label = " · ".join(filter(None, (name, *(_difference(run, same) if len(same) > 1 else ()))))
+        found.append(RunLabel(run.id, label, run.clock, colour))
     return found
+
+
+def _difference(run: Run, same: Sequence[Run]) -> list[str]:
+    """Return the facts that tell a run from others of its machine, as few as possible; "" where it has none.
+
+    They are nodes and ranks on each, placement and binding, plan, start, identifier.
+    """
+    kept: list[_Fact] = []
+    for fact in _DIFFERENCES:
+        if len({fact(other) for other in same}) > 1:
+            kept.append(fact)
+            distinct = {tuple(one(other) for one in kept) for other in same}
+            if len(distinct) == len(same):
+                break
+    # The fewest of these that still tell all runs apart.
+    for fact in list(kept):
+        rest = [one for one in kept if one is not fact]
+        if rest and len({tuple(one(other) for one in rest) for other in same}) == len(same):
+            kept = rest
+    return [fact(run) for fact in kept]
+
+
+def _shape(run: Run) -> str:
+    """Return nodes and ranks on each, such as "16x1", of the largest launch; on one node "on node"."""
+    launch = max(run.launches, key=lambda one: len(one.ranks), default=None)
+    if launch is None or any(rank.node is None for rank in launch.ranks) or not launch.ranks:
+        return ""
+    counts = Counter(rank.node for rank in launch.ranks)
+    if len(counts) == 1:
+        return f"on node, {counted(len(launch.ranks), 'rank')}"
+    each = (
+        f"{min(counts.values())}-{max(counts.values())}"
+        if len(set(counts.values())) > 1
+        else str(min(counts.values()))
+    )
+    return f"{len(counts)}x{each}"
 
 
 def _placed(run: Run) -> str:
     """Return the requested placement and binding in a few words."""
     return ", ".join(filter(None, (run.place, run.bind)))
+
+
+def _plan_name(run: Run) -> str:
+    return run.plan.name if run.plan else ""
+
+
+def _started(run: Run) -> str:
+    """Return the start to the minute."""
+    return run.created[:16].replace("T", " ")
+
+
+def _identifier(run: Run) -> str:
+    return run.id
+
+
+_Fact = Callable[[Run], str]
+_DIFFERENCES: tuple[_Fact, ...] = (_shape, _placed, _plan_name, _started, _identifier)
 
 
 def _label(run: Run) -> str:

@@ -1,1 +1,1 @@
-"""The shell that all pages share, figures for report.js, and SVG."""
+"""The shell that all pages share, charts, and SVG."""

@@ -1,4 +1,4 @@
-"""Types of charts: data for `report.js`, which draws them."""
+"""Types of charts: what they show. `chart.py` and `heat_map.py` draw them as SVG."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
+
+from kiviat.report.html.symbols import slot
 
 Colour = tuple[
     str, int, int
@@ -24,8 +26,7 @@ class RunLabel:
     @property
     def swatch(self) -> str:
         """The variable of report.css with the colour."""
-        palette, place = self.colour
-        return f"{palette}-{place % (6 if palette == 'simulated' else 8)}"
+        return slot(*self.colour)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,26 +72,33 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
-    """One view of a chart; a chart with several panels has a selector."""
-
-    label: str
-    traces: tuple[Trace, ...]
-    lines: tuple[Line, ...] = ()
-
-    @property
-    def size(self) -> int:
-        """Number of curves."""
-        return len(self.traces) + len(self.lines)
-
-
-@dataclass(frozen=True, slots=True)
 class Mark:
     """A vertical line at `x` with a label; `kind` is "switch", "eager" or "cache"."""
 
     x: float
     label: str
     kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One view of a chart; a chart with several panels has a selector.
+
+    Panels of several quantities, such as "time" and "bandwidth", have a switch, and each its unit. `marks`
+    are vertical lines.
+    """
+
+    label: str
+    traces: tuple[Trace, ...]
+    lines: tuple[Line, ...] = ()
+    quantity: str = ""
+    unit: str = ""  # if it differs from the chart's
+    marks: tuple[Mark, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of curves."""
+        return len(self.traces) + len(self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +109,23 @@ class Figure:
     section: str
     title: str
     conditions: str  # that all curves share
-    x: str  # "bytes", "ranks", "launch" or another of report.js
+    x: str  # "bytes", "ranks", "launch" or any other axis; see axis.py
     unit: str
     log: bool
     words: str  # text alternative
     panels: tuple[Panel, ...]
-    marks: tuple[Mark, ...] = ()
+    categories: tuple[str, ...] = ()  # names of x = 0, 1 …: bars, side by side, instead of curves
     shape: ClassVar[str] = "curves"
 
     @property
     def shown(self) -> int:
-        """Return the index of the panel shown first: the one with most curves, the last of equals."""
-        return max(range(len(self.panels)), key=lambda place: (self.panels[place].size, place))
+        """Return the index of the panel shown first.
+
+        It is the one of the first quantity with most curves, the last of equals.
+        """
+        first = self.panels[0].quantity
+        of_first = [place for place, panel in enumerate(self.panels) if panel.quantity == first]
+        return max(of_first, key=lambda place: (self.panels[place].size, place))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,50 +10,87 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
-from plotly.offline import get_plotlyjs
 
+from kiviat.analysis.aggregate.summary import Summary
 from kiviat.record.plain import json_value
 from kiviat.record.units import format_value
-from kiviat.report.html.figure import Figure, HeatMap
+from kiviat.report.html.axis import axis_of
+from kiviat.report.html.chart import DrawnPanel, drawn_panels, unit_of
+from kiviat.report.html.figure import Figure, HeatMap, Line, RunLabel
+from kiviat.report.html.heat_map import drawn_maps
 from kiviat.report.html.table import table_html
 
 ASSETS = Path(__file__).parent / "assets"
-# Scripts that draw charts.
-FIGURE_SCRIPTS = ("maps.js", "report.js")
-# Of a page without any.
-STILL_SCRIPTS = ("still.js",)
+# Scripts of pages with charts; those of all pages come before them.
+FIGURE_SCRIPTS = ("words.js", "charts.js", "cases.js")
+_SCRIPTS = ("still.js", "tables.js")
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart as a template needs it: its panels, their quantities, and labels with the panel to show."""
+
+    panels: list[DrawnPanel]
+
+    @property
+    def quantities(self) -> list[str]:
+        """Return the quantities, in order."""
+        return list(dict.fromkeys(panel.quantity for panel in self.panels))
+
+    @property
+    def choices(self) -> list[tuple[int, str]]:
+        """Return the labels of panels, each with the index of its first."""
+        found: dict[str, int] = {}
+        for place, panel in enumerate(self.panels):
+            found.setdefault(panel.label, place)
+        return [(place, label) for label, place in found.items()]
 
 
 def page(
     template: str,
-    data: object,
+    labels: Sequence[RunLabel],
+    figures: Sequence[Figure | HeatMap] = (),
     *,
+    table: Sequence[Summary] = (),
+    columns: Mapping[str, Any] | None = None,
     styles: Sequence[str] = (),
-    scripts: Sequence[str] = FIGURE_SCRIPTS,
+    scripts: Sequence[str] = (),
     filters: Mapping[str, Callable[..., Any]] | None = None,
     **context: Any,
 ) -> str:
-    """Return the page; `template` extends shell.html.j2, scripts read `data`."""
-    before, after = (
-        _asset("theme.js"),
-        [*([_plotly()] if "report.js" in scripts else []), *map(_asset, ("tables.js", *scripts))],
-    )
+    """Return the page; `template` extends shell.html.j2.
+
+    `figures` are drawn from `table`, whose `columns` the page carries for the tables of cases.
+    """
+    charts = {
+        figure.id: Chart(drawn_maps(figure) if isinstance(figure, HeatMap) else drawn_panels(figure, table))
+        for figure in figures
+    }
+    data = {
+        "runs": [{"label": label.label, "clock": label.clock} for label in labels],
+        "table": columns or {},
+        "figures": {figure.id: _figure_data(figure, charts[figure.id].panels, table) for figure in figures},
+    }
+    before, after = _asset("theme.js"), list(map(_asset, (*_SCRIPTS, *FIGURE_SCRIPTS, *scripts)))
     environment = _environment()
     environment.filters.update(filters or {})
     return environment.get_template(template).render(
         mark=Markup(_asset("mark.svg")),
         icon=base64.b64encode(_asset("mark.svg").encode()).decode(),
-        style=Markup("".join(map(_asset, ("report.css", *styles)))),
+        style=Markup("".join(map(_asset, ("report.css", "charts.css", *styles)))),
         scripts={"before": Markup(before), "after": list(map(Markup, after))},
         hashes=Markup(" ".join(map(_csp_hash, (before, *after)))),
         data=Markup(embedded(data)),
+        charts=charts,
+        figures=figures,
+        labels=labels,
         **context,
     )
 
@@ -82,18 +119,55 @@ def _json(data: object) -> str:
     return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def figure_data(figure: Figure | HeatMap) -> dict[str, Any]:
-    """Return the data of a chart for report.js."""
-    panels = [asdict(panel) for panel in figure.panels]
+def _figure_data(
+    figure: Figure | HeatMap, drawn: Sequence[DrawnPanel], table: Sequence[Summary]
+) -> dict[str, Any]:
+    """Return the data of a chart for charts.js: its points, and the scales of its picture."""
     if isinstance(figure, HeatMap):
-        return {"map": True, "unit": figure.unit, "better": figure.better, "panels": panels}
+        panels = [
+            {
+                "label": cells.label,
+                "labels": cells.labels,
+                "values": cells.values,
+                **({"low": cells.low, "high": cells.high} if cells.low else {}),
+                **({"nodes": cells.nodes} if cells.nodes else {}),
+                **picture.scales,
+            }
+            for cells, picture in zip(figure.panels, drawn, strict=True)
+        ]
+        return {"map": True, "unit": figure.unit, "panels": panels}
     return {
-        "x": figure.x,
-        "unit": figure.unit,
-        "log": figure.log,
-        "panels": panels,
-        **({"marks": [asdict(mark) for mark in figure.marks]} if figure.marks else {}),
+        "x": _axis_data(figure, table),
+        **({"categories": figure.categories} if figure.categories else {}),
+        "panels": [
+            {
+                "label": panel.label,
+                **({"quantity": panel.quantity} if panel.quantity else {}),
+                "unit": unit_of(figure, panel),
+                "traces": [{"name": trace.name, "at": trace.at} for trace in panel.traces],
+                "lines": [_line_data(line) for line in panel.lines],
+                **picture.scales,
+            }
+            for panel, picture in zip(figure.panels, drawn, strict=True)
+        ],
     }
+
+
+def _axis_data(figure: Figure, table: Sequence[Summary]) -> dict[str, Any]:
+    """Return the horizontal axis; the columns of the page have no axes but sizes and ranks."""
+    axis = axis_of(figure.x)
+    data: dict[str, Any] = {"name": axis.name, "title": axis.title, "kind": axis.kind, "noun": axis.noun}
+    if figure.x not in ("bytes", "ranks"):
+        places = {place for panel in figure.panels for trace in panel.traces for place in trace.at}
+        data |= {"at": {place: table[place].axes[figure.x] for place in places}} if places else {}
+    return data
+
+
+def _line_data(line: Line) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": line.name, "points": line.points}
+    if any(line.band):
+        data |= {"band": line.band, "meaning": line.meaning}
+    return {**data, "smooth": True} if line.smooth else data
 
 
 def prose(text: str) -> Markup:
@@ -104,12 +178,6 @@ def prose(text: str) -> Markup:
 @cache
 def _asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")
-
-
-@cache
-def _plotly() -> str:
-    source: str = get_plotlyjs()
-    return source
 
 
 @cache

@@ -19,7 +19,7 @@ from kiviat.profile.timeline import Timeline
 from kiviat.profile.waits import KINDS
 from kiviat.record.units import counted, format_bytes, format_part, format_value
 from kiviat.report.html.figure import Cells, Figure, HeatMap, Line, Panel, RunLabel
-from kiviat.report.html.shell import figure_data, page
+from kiviat.report.html.shell import page
 from kiviat.report.profile.tables import (
     calls_table,
     counted_table,
@@ -45,13 +45,9 @@ def render_profile(profile: Profile) -> str:
     label = RunLabel("profile", profile.program, clock, (palette, 0))
     return page(
         "profile.html.j2",
-        {
-            "runs": [{"label": label.label, "clock": label.clock}],
-            "table": {"cases": [], "metrics": [], "metric": [], "run": [], "clock": []},
-            "figures": {figure.id: figure_data(figure) for figure in figures},
-        },
+        [label],
+        figures,
         title=profile.title,
-        labels=[label],
         simulated="all" if profile.simulated else "",
         contents=[
             ("calls", "Calls"),
@@ -73,7 +69,6 @@ def render_profile(profile: Profile) -> str:
         phases=phases_table(use),
         counted_phases=counted_phases,
         counted_table=counted_table(counted_phases) if counted_phases else None,
-        figures=figures,
         pattern=pattern,
         remarks=use.remarks,
         **wait_sections(waits, profile.timeline),

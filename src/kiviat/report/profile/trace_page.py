@@ -9,7 +9,7 @@ import numpy as np
 from kiviat.analysis.profiles.wait_states import wait_use_of_trace
 from kiviat.profile.recorded import Recorded
 from kiviat.record.units import counted, format_range
-from kiviat.report.html.shell import STILL_SCRIPTS, page
+from kiviat.report.html.shell import page
 from kiviat.report.profile.page import wait_sections
 
 
@@ -17,8 +17,7 @@ def render_trace(recorded: Recorded) -> str:
     """Return the page about a trace of times as HTML."""
     return page(
         "trace.html.j2",
-        {"runs": [], "table": {"cases": [], "metrics": [], "metric": [], "run": []}, "figures": {}},
-        scripts=STILL_SCRIPTS,
+        [],
         title=recorded.title,
         simulated="",
         contents=[
@@ -27,7 +26,6 @@ def render_trace(recorded: Recorded) -> str:
             ("reading", "Reading"),
         ],
         facts=_facts(recorded),
-        figures=[],
         **wait_sections(wait_use_of_trace(recorded), recorded.timeline),
     )
 

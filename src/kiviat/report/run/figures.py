@@ -1,7 +1,7 @@
-"""Selects and groups the summaries of each chart.
+"""Selects and groups the summaries of each chart of messages.
 
-The page contains every summary once, in one table; a trace is a list of indices of that table, which
-`report.js` draws. No values are computed here.
+The page contains every summary once, in one table; a trace is a list of indices of that table. No values are
+computed here.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kiviat.analysis.aggregate.summary import Summary, studies
 from kiviat.record.traits import Traits, TraitsByName
+from kiviat.record.types import Row
 from kiviat.record.units import format_value
-from kiviat.report.html.figure import Figure, Line, Look, Panel, RunLabel, Trace, numbered
-from kiviat.report.html.panels import Key, common, evenly, looks, panels, word
+from kiviat.report.html.curves import NodesOf, abscissae, curves_of, together, unknown_nodes
+from kiviat.report.html.figure import Figure, Line, Panel, RunLabel, numbered
 
-MAX_SIZES = 6  # curves against the number of ranks
 MAX_NUMBERS = 12  # results of a section that are no curve
 
 SECTIONS = ("pt2pt", "onesided", "collective", "rate", "overlap")
@@ -26,8 +26,12 @@ def figures(
     runs: Sequence[RunLabel],
     traits: TraitsByName,
     without: Collection[str] = (),
+    nodes_of: NodesOf = unknown_nodes,
 ) -> list[Figure]:
-    """Return the charts of all benchmarks except `without`, in the order of the page."""
+    """Return the charts of all benchmarks except `without`, in the order of the page.
+
+    Time and bandwidth of a benchmark share a chart.
+    """
     benchmarks: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for place, summary in enumerate(table):
         if summary.benchmark not in without:
@@ -35,12 +39,14 @@ def figures(
     result = []
     for benchmark in sorted(benchmarks, key=lambda name: (not _leads(traits[name]), name)):
         metrics = benchmarks[benchmark]
-        for metric, places in metrics.items():
+        of_benchmark: dict[tuple[str, str], list[Figure]] = defaultdict(list)
+        for metric, places in sorted(metrics.items(), key=lambda entry: entry[0] != "time"):
             if section := _section(traits[benchmark], metric, metrics):
-                for x in _abscissae(section, [table[place] for place in places]):
-                    figure = curves_of(table, runs, section, x, places)
+                for x in abscissae([table[place] for place in places]):
+                    figure = curves_of(table, runs, section, x, places, nodes_of)
                     if is_curve(figure):
-                        result.append(figure)
+                        of_benchmark[section, x].append(figure)
+        result += [together(drawn) for drawn in of_benchmark.values()]
     result.sort(key=lambda figure: SECTIONS.index(figure.section))
     return numbered(result)
 
@@ -49,34 +55,68 @@ def _leads(traits: Traits) -> bool:
     return any(headline.place == 1 for headline in traits.headlines)
 
 
-def launch_figure(chosen: Mapping[int, Summary], runs: Sequence[RunLabel]) -> Figure:
-    """Return a chart of the launch medians of one case per run; `chosen` maps the run's index to it."""
-    lines = tuple(
-        Line(
-            name=runs[place].label,
-            mode="markers",
-            colour=(*runs[place].colour, len(runs)),
-            symbol=place,
-            points=tuple(enumerate(summary.launch_medians)),
+def launch_figure(
+    chosen: Mapping[str, Mapping[int, Summary]], rows: Iterable[Row], runs: Sequence[RunLabel]
+) -> Figure:
+    """Return a chart of the launches of some cases: their medians, and the range of each one's samples.
+
+    `chosen` maps titles to the case of each run, by the run's index; each title has a panel.
+    """
+    wanted = {(one.run, one.case, one.metric) for its in chosen.values() for one in its.values()}
+    launches: dict[tuple[str, str, str | None], dict[int, Row]] = defaultdict(dict)
+    for row in rows:
+        key = row.run, row.case, row.metric
+        if key in wanted and row.outcome == "ok" and row.check != "failed":
+            of_case = launches[key]
+            of_case[len(of_case) if row.launch is None else row.launch] = row
+    panels = tuple(
+        Panel(
+            "",
+            (),
+            tuple(
+                _launches(runs[place], place, len(runs), launches[one.run, one.case, one.metric])
+                for place, one in its.items()
+            ),
+            quantity=title,
+            unit=next(iter(its.values())).unit,
         )
-        for place, summary in chosen.items()
+        for title, its in chosen.items()
     )
     first = next(iter(chosen.values()))
     return Figure(
         id="fig-launches",
         section="stability",
-        title=f"{first.case}: {first.metric} of each launch",
-        conditions="",
+        title="Median of each launch, and range of its samples",
+        conditions="bars: minimum to 99th percentile, or to maximum",
         x="launch",
-        unit=first.unit,
+        unit=panels[0].unit,
         log=False,
         words="; ".join(
             f"{runs[place].label}: {format_value(min(summary.launch_medians), summary.unit)} to "
             f"{format_value(max(summary.launch_medians), summary.unit)}"
-            for place, summary in chosen.items()
+            for place, summary in first.items()
         ),
-        panels=(Panel("", (), lines),),
+        panels=panels,
     )
+
+
+def _launches(label: RunLabel, place: int, count: int, launches: Mapping[int, Row]) -> Line:
+    """Return the launches as marks with bars; a sample that averages over calls has no percentile."""
+    known = {number: row for number, row in sorted(launches.items()) if _middle(row) is not None}
+    ends = [(row.min, row.max if row.p99 is None else row.p99) for row in known.values()]
+    return Line(
+        name=label.label,
+        mode="markers",
+        colour=(*label.colour, count),
+        symbol=place,
+        points=tuple((float(number), _middle(row) or 0.0) for number, row in known.items()),
+        band=tuple(None if low is None or high is None else (low, high) for low, high in ends),
+        meaning="samples",
+    )
+
+
+def _middle(row: Row) -> float | None:
+    return row.mean if row.p50 is None else row.p50
 
 
 def is_curve(figure: Figure) -> bool:
@@ -119,74 +159,3 @@ def _section(traits: Traits, metric: str, metrics: Iterable[str]) -> str | None:
     if section == "pt2pt" and metric == "time" and "message_rate" in metrics:
         return None  # the time of a whole window contains no more than the rate
     return section
-
-
-def _abscissae(section: str, summaries: Sequence[Summary]) -> list[str]:
-    if all(summary.bytes is None for summary in summaries):
-        return ["ranks"]
-    several = len({summary.ranks for summary in summaries}) > 1
-    return ["bytes", "ranks"] if section == "collective" and several else ["bytes"]
-
-
-def curves_of(
-    table: Sequence[Summary], runs: Sequence[RunLabel], section: str, x: str, places: Sequence[int]
-) -> Figure:
-    """Return a chart of the summaries at `places`, of one benchmark and metric, against `x`."""
-    places = [place for place in places if getattr(table[place], x) is not None]
-    if x == "ranks":
-        places = _few_sizes(table, places)
-    other = "ranks" if x == "bytes" else "bytes"
-    axes = sorted({axis for place in places for axis in table[place].axes})
-    numbers = {label.run: number for number, label in enumerate(runs)}
-    curves: dict[Key, list[int]] = defaultdict(list)
-    for place in places:
-        summary = table[place]
-        key = (numbers[summary.run], getattr(summary, other), *map(summary.axes.get, axes))
-        curves[key].append(place)
-    for curve in curves.values():
-        curve.sort(key=lambda place: getattr(table[place], x))
-    dimensions = ["run", other, *axes]
-    shown = tuple(
-        Panel(
-            group.label,
-            tuple(
-                _trace(look, curves[key])
-                for key, look in zip(group.keys, looks(group, dimensions, runs), strict=True)
-            ),
-        )
-        for group in panels(curves, dimensions, runs)
-    )
-    first = table[places[0]]
-    metric = first.metric.replace("_", " ")
-    return Figure(
-        id=f"{first.benchmark}-{first.metric}-{x}",
-        section=section,
-        title=f"{first.benchmark}: {metric} against {'message size' if x == 'bytes' else 'number of ranks'}",
-        conditions=common(list(curves), dimensions, runs),
-        x=x,
-        unit=first.unit,
-        log=first.unit != "%",
-        words="; ".join(_in_words(table, trace, x) for trace in shown[-1].traces),
-        panels=shown,
-    )
-
-
-def _trace(look: Look, at: Sequence[int]) -> Trace:
-    return Trace(look.name, look.dash, look.symbol, look.colour, tuple(at))
-
-
-def _few_sizes(table: Sequence[Summary], places: Sequence[int]) -> list[int]:
-    """Return the places of a few message sizes, evenly chosen from those common to all runs."""
-    of_run: dict[str, set[int]] = defaultdict(set)
-    for place in places:
-        size = table[place].bytes
-        if size is not None:
-            of_run[table[place].run].add(size)
-    sizes = sorted(set.intersection(*of_run.values()) or set.union(*of_run.values())) if of_run else []
-    return [place for place in places if table[place].bytes in {None, *evenly(sizes, MAX_SIZES)}]
-
-
-def _in_words(table: Sequence[Summary], trace: Trace, x: str) -> str:
-    ends = [table[place] for place in dict.fromkeys((trace.at[0], trace.at[-1]))]
-    described = (f"{format_value(end.median, end.unit)} at {word(x, getattr(end, x), ())}" for end in ends)
-    return f"{trace.name}: {' to '.join(described)}"

@@ -120,27 +120,39 @@ _STEPS = 4  # points of a fitted line between two measured sizes; in the bandwid
 
 def with_model(figure: Figure, fitted: LogGP, caches: Sequence[Cache], simulated: bool) -> Figure:
     """Return the chart of the ping-pong's time or bandwidth with fitted lines, switches and caches."""
-    of = "fitted lines" + (f" (up to {100 * fitted.max_error:.0f} % off)" if fitted.poor else "")
-    lines = tuple(
+    found = marks(fitted, caches)
+    panels = tuple(
+        replace(
+            panel,
+            lines=(*panel.lines, *_fitted_lines(fitted, panel.unit or figure.unit, simulated)),
+            marks=found,
+        )
+        for panel in figure.panels
+    )
+    told = "; ".join(f"{switch_where(switch)} {switch_words(switch)}" for switch in fitted.switches)
+    words = f"{figure.words}. Switches: {told}" if told else figure.words
+    return replace(figure, panels=panels, words=words)
+
+
+def _fitted_lines(fitted: LogGP, unit: str, simulated: bool) -> tuple[Line, ...]:
+    """Return the lines as times or bandwidths; their name says if they are far off."""
+    name = "fitted lines" + (f" (up to {100 * fitted.max_error:.0f} % off)" if fitted.poor else "")
+    return tuple(
         Line(
-            name=of,
+            name=name,
             mode="lines",
             colour=("simulated" if simulated else "categorical", 1, 8),
             symbol=0,
             dash="dot" if simulated else "solid",
             points=tuple(
-                (size, piece.time(round(size)) if figure.unit == "s" else size / piece.time(round(size)))
-                for size in _sizes(piece.first, piece.last, figure.unit)
+                (size, piece.time(round(size)) if unit == "s" else size / piece.time(round(size)))
+                for size in _sizes(piece.first, piece.last, unit)
             ),
             smooth=True,
         )
         for piece in fitted.segments
         if piece.last > piece.first
     )
-    panels = tuple(replace(panel, lines=(*panel.lines, *lines)) for panel in figure.panels)
-    told = "; ".join(f"{switch_where(switch)} {switch_words(switch)}" for switch in fitted.switches)
-    words = f"{figure.words}. Switches: {told}" if told else figure.words
-    return replace(figure, panels=panels, marks=marks(fitted, caches), words=words)
 
 
 def _sizes(first: int, last: int, unit: str) -> list[float]:

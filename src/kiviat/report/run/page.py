@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kiviat.analysis.aggregate.known_errors import error_text, kind_of, known_errors
+from kiviat.analysis.aggregate.nodes import Nodes, nodes_of
 from kiviat.analysis.aggregate.summary import Summary, studies, summarise
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings.all import Finding, findings
@@ -18,7 +19,7 @@ from kiviat.record.units import UNAVAILABLE
 from kiviat.report.facts import runs as described
 from kiviat.report.facts.simulated_machines import modelled
 from kiviat.report.html.figure import Figure, RunLabel
-from kiviat.report.html.shell import figure_data, page
+from kiviat.report.html.shell import page
 from kiviat.report.run import tables
 from kiviat.report.run.figures import SECTIONS, figures, launch_figure, single_numbers
 from kiviat.report.run.front import Verdict, front, headline_verdict
@@ -29,6 +30,8 @@ from kiviat.report.study.sections import study_sections
 # With more summaries the page omits some metrics, to stay below 8 MB.
 MAX_SUMMARIES = 25_000
 LEFT_OUT = ("time_rank_mean", "time_rank_min", "time_compute", "time_overlapped")
+
+_MOST_DISTRIBUTIONS = 6  # of launches and samples
 
 _SECTION_TEXTS = {
     "pt2pt": (
@@ -63,17 +66,17 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
     headlines = tables.headlines(by_run, traits)
     fitted, model_figures = models(by_run, labels)
     measured = {
-        place: summary
-        for headline in headlines[:1]
-        for place, summary in headline.values.items()
-        if summary.clock != "simulated"
+        headline.title: own
+        for headline in headlines
+        if (own := {at: one for at, one in headline.values.items() if one.clock != "simulated"})
     }
-    stability_figures = [launch_figure(measured, labels)] if measured else []
+    shown_launches = dict(list(measured.items())[:_MOST_DISTRIBUTIONS])
+    stability_figures = [launch_figure(shown_launches, rows, labels)] if shown_launches else []
     clocks = {label.clock for label in labels}
     machines = modelled(runs, labels)
     drawn = [
         _with_model(figure, table, runs, by_run)
-        for figure in figures(table, labels, traits, without=studies(table, traits))
+        for figure in figures(table, labels, traits, without=studies(table, traits), nodes_of=_nodes(runs))
     ]
     studied = study_sections(runs, table, by_run, grids, labels, traits)
     told = tables.told(_findings(runs, rows, by_run, grids), table, drawn, studied)
@@ -89,22 +92,18 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
         for name in SECTIONS
         if (of_section := [figure for figure in drawn if figure.section == name]) or name in singles
     ]
-    data = {
-        "runs": [{"label": label.label, "clock": label.clock} for label in labels],
-        "table": columns(table, labels),
-        "figures": {
-            figure.id: figure_data(figure)
-            for figure in (
-                *drawn,
-                *model_figures,
-                *stability_figures,
-                *(figure for section in studied for figure in section.figures),
-            )
-        },
-    }
+    charts = [
+        *drawn,
+        *model_figures,
+        *stability_figures,
+        *(figure for section in studied for figure in section.figures),
+    ]
     return page(
         "report.html.j2",
-        data,
+        labels,
+        charts,
+        table=table,
+        columns=columns(table, labels),
         styles=("balance.css",),
         filters={
             "bounds": tables.bounds,
@@ -113,7 +112,6 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
             "known_error": _errors(runs),
         },
         title=described.title(runs),
-        labels=labels,
         names=names,
         runs=[
             {
@@ -163,6 +161,12 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
         has_collectives=any(summary.metric == "time_rank_max" for summary in table),
         benchmarks=tables.benchmarks(table),
     )
+
+
+def _nodes(runs: Sequence[Run]) -> Callable[[str, int], Nodes | None]:
+    """Return a function from a run and a number of ranks to the nodes of the first ranks."""
+    by_id = {run.id: run for run in runs}
+    return lambda run, ranks: nodes_of(by_id[run], ranks)
 
 
 def _findings(

@@ -11,7 +11,7 @@ from kiviat.analysis.scaling.series import Source
 from kiviat.record.units import counted
 from kiviat.report.facts import runs as run_facts
 from kiviat.report.html.figure import Figure, RunLabel, numbered
-from kiviat.report.html.shell import figure_data, page
+from kiviat.report.html.shell import page
 from kiviat.report.scaling.figures import figures_of
 from kiviat.report.scaling.tables import claims_table, laws_table, points_table, power_table
 from kiviat.report.scaling.text import (
@@ -84,14 +84,10 @@ def render_scaling(
     clocks = {label.clock for label in labels}
     return page(
         "scaling.html.j2",
-        {
-            "runs": [{"label": label.label, "clock": label.clock} for label in labels],
-            "table": {"cases": [], "metrics": [], "metric": [], "run": [], "clock": []},
-            "figures": {figure.id: figure_data(figure) for section in sections for figure in section.figures},
-        },
+        labels,
+        [figure for section in sections for figure in section.figures],
         styles=("scaling.css",),
         title=f"Scaling of {run_facts.title(first)}",
-        labels=labels,
         simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
         contents=[
             *((section.id, section.title) for section in sections),

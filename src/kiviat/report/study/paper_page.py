@@ -34,7 +34,8 @@ from kiviat.record.traits import traits_of
 from kiviat.record.units import counted, format_bytes, format_value
 from kiviat.report.facts import runs as run_facts
 from kiviat.report.html.figure import Colour, Figure, Line, Panel, RunLabel, numbered
-from kiviat.report.html.shell import figure_data, page
+from kiviat.report.html.shell import page
+from kiviat.report.study.bars import bars_of
 
 _DASHES = ("solid", "dash", "dashdot", "longdash", "longdashdot")
 _WITHIN = (0.1, 0.25, 1.0)
@@ -100,7 +101,8 @@ def render_study(
     labels = run_facts.labels([machine.runs[0] for machine in machines])
     tabled, figured, left = rows_of_parts(study, judged)
     parts = [
-        _table_part(study, table, machines, rows) for table, rows in zip(study.tables, tabled, strict=True)
+        _table_part(study, table, machines, labels, rows)
+        for table, rows in zip(study.tables, tabled, strict=True)
     ]
     parts += [
         _figure_part(number, figure, machines, labels, rows)
@@ -115,16 +117,12 @@ def render_study(
     )
     return page(
         "paper.html.j2",
-        {
-            "runs": [{"label": label.label, "clock": label.clock} for label in labels],
-            "table": {"cases": [], "metrics": [], "metric": [], "run": [], "clock": []},
-            "figures": {figure.id: figure_data(figure) for part in parts for figure in part.figures},
-        },
+        labels,
+        [figure for part in parts for figure in part.figures],
         styles=("scaling.css", "paper.css"),
         title=f"{study.name}: {study.title}",
         study=study,
         citation=paper.citation if paper else "",
-        labels=labels,
         simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
         contents=[
             ("summary", "Summary"),
@@ -297,7 +295,11 @@ def _plain(label: RunLabel) -> str:
 
 
 def _table_part(
-    study: StudyDefinition, table: StudyTable, machines: Sequence[MachineResults], rows: Sequence[JudgedRow]
+    study: StudyDefinition,
+    table: StudyTable,
+    machines: Sequence[MachineResults],
+    labels: Sequence[RunLabel],
+    rows: Sequence[JudgedRow],
 ) -> Part:
     lines = table_lines(table, machines, study)
     shown = [
@@ -313,7 +315,10 @@ def _table_part(
         id=f"table-{re.sub(r'[^A-Za-z0-9]+', '-', table.number)}",
         title=title,
         note=table.note,
-        figures=[],
+        figures=numbered(
+            [chart] if table.programs and (chart := bars_of(table, lines, labels)) else [],
+            f"bars-{re.sub(r'[^A-Za-z0-9]+', '-', table.number)}",
+        ),
         table=table,
         lines=shown,
         sentences=_told(rows),

@@ -11,7 +11,8 @@ from kiviat.analysis.aggregate.tables import Grid
 from kiviat.record.published import Paper, papers
 from kiviat.record.run import Run
 from kiviat.record.traits import TraitsByName
-from kiviat.report.html.figure import Figure, HeatMap, RunLabel
+from kiviat.report.html.curves import abscissae, curves_of, together
+from kiviat.report.html.figure import Figure, HeatMap, RunLabel, numbered
 from kiviat.report.study import effective_bandwidth as effective
 from kiviat.report.study.curves import study_figures
 from kiviat.report.study.network_sharing import Sharing, sharings
@@ -110,6 +111,7 @@ _SECTIONS = (
         "Communication is all time that is not computation: messages, and waiting for others.",
     ),
 )
+_MOST_QUANTITIES = 8  # of a benchmark in one chart
 # Sections with charts of messages, which report.run.page draws.
 _OF_MESSAGES = frozenset(("", "pt2pt", "onesided", "collective", "overlap"))
 
@@ -131,7 +133,11 @@ def study_sections(
     def nodes(run: str, ranks: int) -> Nodes | None:
         return nodes_of(by_id[run], ranks)
 
-    drawn = [*overhead_figures(table, labels), *study_figures(grids, labels, traits)]
+    drawn = [
+        *overhead_figures(table, labels),
+        *study_figures(grids, labels, traits),
+        *_of_quantities(table, labels, traits),
+    ]
     maps = heat_maps(grids, labels, nodes, traits)
     held: dict[str, list[str]] = {}
     for name in sorted({one.benchmark for one in table}, key=lambda name: (traits[name].place, name)):
@@ -160,6 +166,26 @@ def study_sections(
             once = all(label.clock == "simulated" for label in labels)
             section.programs = programs_table(of_programs, once, labels)
     return found
+
+
+def _of_quantities(
+    table: Sequence[Summary], labels: Sequence[RunLabel], traits: TraitsByName
+) -> list[Figure]:
+    """Return charts of quantities without sizes against ranks and axes with numbers, with a switch."""
+    metrics: dict[str, dict[str, list[int]]] = {}
+    for place, one in enumerate(table):
+        if traits[one.benchmark].section not in _OF_MESSAGES and one.bytes is None:
+            metrics.setdefault(one.benchmark, {}).setdefault(one.metric, []).append(place)
+    charts = []
+    for benchmark, places in metrics.items():
+        first = [headline.metric for headline in traits[benchmark].headlines]
+        named = sorted(places, key=lambda metric: first.index(metric) if metric in first else len(first))
+        every = [table[place] for place in places[named[0]]]
+        for x in abscissae(every):
+            if x != "ranks" or len({one.ranks for one in every}) > 1:
+                own = [curves_of(table, labels, traits[benchmark].section, x, places[name]) for name in named]
+                charts.append(together(own[:_MOST_QUANTITIES]))
+    return numbered(charts, "quantity")
 
 
 def _published(runs: Sequence[Run], own: Sequence[effective.Line]) -> list[Published]:

@@ -1,12 +1,14 @@
-// Pages without charts: the button for light and dark, and light on paper.
+// The button for light and dark; paper is always light, see report.css.
 (() => {
+  "use strict";
   const root = document.documentElement;
-  const setTheme = (theme) => { root.dataset.theme = theme; };
   document.getElementById("theme").addEventListener("click", () => {
-    setTheme(root.dataset.theme === "dark" ? "light" : "dark");
+    root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
     try { localStorage.setItem("kiviat-theme", root.dataset.theme); } catch { /* as in theme.js */ }
   });
-  let before = root.dataset.theme;
-  addEventListener("beforeprint", () => { before = root.dataset.theme; setTheme("light"); });
-  addEventListener("afterprint", () => setTheme(before));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", ({ matches }) => {
+    let chosen = null;
+    try { chosen = localStorage.getItem("kiviat-theme"); } catch { /* as in theme.js */ }
+    if (!chosen) root.dataset.theme = matches ? "dark" : "light";
+  });
 })();

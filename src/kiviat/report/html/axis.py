@@ -1,0 +1,84 @@
+"""Horizontal axes of charts: what their values are, and how these are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kiviat.record.units import counted, format_bytes, format_value, three_digits
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A horizontal axis. `noun` is what values count or number, or their unit.
+
+    `kind`: "bytes"; "counted": "4 ranks"; "numbered": "phase 4"; "quantity" in the unit `noun`; "plain".
+    `round_ticks`: ticks are at round values, otherwise at values that occur.
+    """
+
+    name: str
+    title: str
+    kind: str
+    noun: str = ""
+    log: bool = True
+    round_ticks: bool = False
+
+    def tick(self, value: float) -> str:
+        """Return the label of a tick."""
+        if self.kind == "bytes":
+            return "0 B" if value < 1 else format_bytes(round(value))
+        if self.kind == "quantity" and self.noun != "flop/B":
+            return short_value(value, self.noun)
+        return f"{value:,.12g}" if value == round(value) else plain(value)
+
+    def where(self, value: float) -> str:
+        """Return a value with its noun: "8 KiB", "4 ranks", "phase 4"; charts.js has the same words."""
+        if self.kind == "bytes":
+            return format_bytes(round(value))
+        if self.kind == "counted":
+            return (
+                counted(round(value), self.noun) if value == round(value) else f"{plain(value)} {self.noun}s"
+            )
+        if self.kind == "numbered":
+            return f"{self.noun} {value:g}"
+        if self.kind == "quantity":
+            number = (
+                f"{three_digits(value)} flop/B" if self.noun == "flop/B" else format_value(value, self.noun)
+            )
+            return f"{self.title} of {number}" if self.name == "hpl" else number
+        return f"{self.title} {plain(value)}"
+
+
+_AXES = {
+    axis.name: axis
+    for axis in (
+        Axis("bytes", "message size", "bytes"),
+        Axis("long", "length of the long messages", "bytes"),
+        Axis("ranks", "ranks", "counted", "rank"),
+        Axis("sockets", "sockets", "counted", "socket"),
+        Axis("distance", "distance in ranks", "numbered", "distance"),
+        Axis("launch", "launch", "numbered", "launch", log=False),
+        Axis("phase", "phase", "numbered", "phase", log=False),
+        Axis("rank", "rank", "numbered", "rank", log=False),
+        Axis("program", "program", "plain", log=False),
+        Axis("hpl", "HPL", "quantity", "flop/s", round_ticks=True),
+        Axis("intensity", "flop/B", "quantity", "flop/B", round_ticks=True),
+    )
+}
+
+
+def axis_of(name: str) -> Axis:
+    """Return the axis of that name; any axis of a benchmark has one."""
+    return _AXES.get(name) or Axis(name, name.replace("_", " "), "plain")
+
+
+def plain(value: float) -> str:
+    """Return up to three significant digits, without trailing zeros."""
+    return f"{float(f'{value:.2e}'):,.12g}"
+
+
+def short_value(value: float, unit: str) -> str:
+    """Return a value as format_value does, without trailing zeros: "2 µs", "500 MB/s"."""
+    number, space, rest = format_value(value, unit).partition(" ")
+    if "." in number and "e" not in number:
+        number = number.rstrip("0").rstrip(".")
+    return f"{number}{space}{rest}"
