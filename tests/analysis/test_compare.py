@@ -83,7 +83,7 @@ def test_too_few_launches() -> None:
     assert "too few launches: 3 and 5" in result.cases[0].change.note
     assert result.cases[0].change.ratio == pytest.approx(1.32 / 1.01)  # the ratio is shown nevertheless
     assert result.exit_code == 2
-    # As many as an interval needs: one number everywhere.
+    # The minimum is the same as for an interval of one case.
     assert (
         "too few launches: 4 and 4, of 5 needed"
         in changed(case(FAST[:4]), case(SLOW[:4])).cases[0].change.note
@@ -156,7 +156,8 @@ def test_a_lost_launch_leaves_the_other_cases_alone() -> None:
     fast, slow = [*FAST, 1.005], [*SLOW, 1.305]
     cases_a = [*many(np.log([fast] * 3)), case(fast[:5], case="lossy")]
     result = compare(cases_a, [*many(np.log([slow] * 3)), case(slow, case="lossy")])
-    # Four tested cases and the mean of three: the block of one answers for all five.
+    # Five hypotheses are tested: four cases, and the mean of three. The case with five launches is a group of
+    # its own, so its p-value is multiplied by five.
     assert [entry.change.verdict for entry in result.cases] == ["worse"] * 4
     assert result.cases[3].change.adjusted_p == pytest.approx(5 / 462)
     assert result.cases[0].change.adjusted_p == pytest.approx(2 / 924 * 5 / 4)

@@ -229,7 +229,10 @@ def test_a_time_of_zero_yields_no_ratio() -> None:
 
 
 def test_what_was_disturbed_comes_first() -> None:
-    """At load 30 NPB IS fell from 318 to 1.6 Mop/s, and nothing was said."""
+    """The finding about disturbances by other programs comes first, even before a fall-back to TCP.
+
+    At load 30 the rate of NPB IS once fell from 318 to 1.6 Mop/s without any finding.
+    """
     activity = {
         **dict.fromkeys(("load", "steal", "wait", "involuntary_switches", "throttled", "heat_throttles")),
         **dict.fromkeys(("frequency_min_hz", "frequency_max_hz")),

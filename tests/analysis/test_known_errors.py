@@ -61,7 +61,10 @@ def store(
 
 
 def test_the_stored_errors_are_those_of_the_models_as_they_are() -> None:
-    """Run `kiviat model validate --write` after a machine file or the simulator has changed."""
+    """The stored errors match the shipped models.
+
+    If a machine file or the simulator has changed, run `kiviat model validate --write`.
+    """
     stored = compared_models()
     shipped = {name: path for name, path in machines().items() if path.parent.name == "machines"}
     assert stored.keys() == shipped.keys()
@@ -105,7 +108,7 @@ def test_a_profile_names_the_errors_of_the_version_on_which_it_was_made(
         assert errors_of_profile(simulated) == f"{words} ({PAGE})"
 
 
-def test_the_median_and_the_worst_of_independent_quantities_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_median_and_worst_error_of_independent_quantities(monkeypatch: pytest.MonkeyPatch) -> None:
     """The text gives the median and the largest error of independent quantities.
 
     Accumulated and per-process bandwidth count as one quantity, and rows used for fitting are left out if

@@ -93,7 +93,9 @@ def test_the_module_file_sets_the_path(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_reframe_fails_on_a_slower_machine(openmpi: Toolchain, tmp_path: Path) -> None:
-    """Against a run of its own it passes; against one with a tenth of its times it fails and names a case."""
+    """The ReFrame test passes against a reference run of its own, and fails against one with a tenth of its
+    times, naming a case.
+    """
     pytest.importorskip("reframe")
     build(openmpi)
     program = tmp_path / "kiviat"

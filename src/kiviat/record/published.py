@@ -16,9 +16,10 @@ from kiviat.record.types import Scalar
 from kiviat.record.valid import first_wrong
 
 PUBLISHED_SCHEMA = "kiviat.published/3"
-# The first without licenses.
+# Earlier schema, without licenses.
 _OLDER_SCHEMAS = ("kiviat.published/2",)
-# Uses of rows that a model is compared with, not fitted to; `check` rows were looked at while it was made.
+# Permitted uses of rows for comparing a model with them, but not for fitting it; `check` rows were seen while
+# the model was made.
 COMPARED_USES = ("validate", "check")
 
 # Units of the papers, converted to those of records; 1 MB is 10^6 bytes.
@@ -182,9 +183,9 @@ class System:
 class Paper:
     """Contents of one paper. Venue and year are None if they could not be verified.
 
-    `license` is that of published data: an SPDX identifier or words; empty for papers.
+    `license` is the license of published data: an SPDX identifier or a note; empty for papers.
 
-    `groups` are the paper's words for several machines ("all four"): name and mode of each.
+    `groups` maps the paper's terms for several machines ("all four") to their names and modes.
     """
 
     name: str

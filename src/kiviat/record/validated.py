@@ -1,8 +1,8 @@
 """Errors of machine models on published rows, as stored by `kiviat model validate --write`.
 
-They are in machines/validated.json. Each model has the hash that it had when it was compared, so that
-errors of an earlier version of a model cannot pass for those of the present one; errors computed with an
-earlier simulator are named so.
+They are in machines/validated.json. Each model has the hash that it had when it was compared, so errors of an
+earlier version of a model are never used for the present one; errors computed with an earlier simulator are
+marked.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class ComparedRow:
 
 @dataclass(frozen=True, slots=True)
 class ComparedModel:
-    """A model as compared: its name, version and hash, the simulator's, the day, and its rows.
+    """A model that was compared with published rows: name, version, hashes, date, and the rows.
 
-    `simulator` is `simulator_hash` of that day; empty where it was not stored.
+    `simulator` is the `simulator_hash` of that date; empty if it was not stored.
     """
 
     name: str

@@ -25,7 +25,7 @@ PAGE = "docs/reference/validation.md"
 _SMALL, _MEDIUM = 1 << 10, 64 << 10
 
 PROGRAMS = "programs"
-# From this relative error on, the factor is shown.
+# Errors from this relative error on are shown as a factor.
 _FACTOR = 9.0
 
 POINT_TO_POINT = "point to point"
@@ -71,7 +71,7 @@ class Hashed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KnownError:
-    """Errors of one kind: relative, with sign, one for each independent quantity, whose row `rows` names.
+    """Errors of one kind: relative and signed, one for each independent quantity, named in `rows`.
 
     `fitted`: the model was fitted to these rows.
     """
@@ -181,7 +181,10 @@ def has_relative_error(form: str, unit: str) -> bool:
 
 
 def errors_by_kind(rows: Iterable[ComparedRow]) -> Iterable[KnownError]:
-    """Yield the errors by kind; accumulated and per process are one quantity, whose first row counts."""
+    """Yield the errors by kind.
+
+    Accumulated and per-process bandwidth are one quantity, represented by its first row.
+    """
     found: dict[tuple[str, bool], dict[str, ComparedRow]] = {}
     for row in rows:
         kind = kind_of(row.benchmark, row.metric, row.ranks, row.bytes)
@@ -268,12 +271,12 @@ def lines(known: KnownErrors, kinds: Iterable[str] | None = None) -> list[str]:
 
 
 def in_words(known: KnownErrors, kinds: Iterable[str] | None = None) -> str:
-    """Return `lines` as one text, with the page that has every row."""
+    """Return `lines` as one text that names the documentation page with all rows."""
     return f"{'; '.join(lines(known, kinds))}{_simulator(known)} ({PAGE})"
 
 
 def shortly(known: KnownErrors) -> str:
-    """Return `short_text` with the page that has every row."""
+    """Return `short_text` with the name of the documentation page."""
     return f"{short_text(known)}{_simulator(known)} ({PAGE})"
 
 

@@ -1,7 +1,7 @@
 """Findings that compare several machines: leaders, crossings of curves, and relative costs.
 
-A pair of values is told apart where their intervals do not overlap and they differ by a tenth. Values of
-oversubscribed cores, and those that other programs disturbed, are left out.
+Two values count as different if their intervals do not overlap and they differ by at least a tenth. Results
+of oversubscribed cores, and those disturbed by other programs, are ignored.
 """
 
 from __future__ import annotations

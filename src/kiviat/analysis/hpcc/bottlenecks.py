@@ -339,9 +339,9 @@ def _remarks(size: Size) -> Iterator[str]:
                 "too small. Measure both again, on a quiet machine."
             )
     if size.oversubscribed:
-        yield "More processes than cores: this tells of switching between them, not of the machine."
+        yield "More processes than cores: the results measure switching between processes, not the machine."
     if size.disturbed:
-        yield "Other programs disturbed kernels: this tells of them, too. Measure again on a quiet machine."
+        yield "Other programs disturbed kernels, which changes the results. Measure again on a quiet machine."
     for star, single, name, least, meaning in _ALONE:
         one, other = size.quantities.get(star), size.quantities.get(single)
         if one is None or other is None or (size.processes or 1) == 1:

@@ -27,8 +27,8 @@ _SIZES: Mapping[str, tuple[int | None, ...]] = {
     "best (1 or 2 MB)": (_MIB, 2 * _MIB),
     ">4 MB": (8 * _MIB, 16 * _MIB),
 }
-# b_eff's own ping-pong runs between ranks 0 and 1 with 1 B and 1 MiB, not in the cache, which is much cheaper
-# than all of b_eff.
+# b_eff contains a ping-pong between ranks 0 and 1 with 1 B and 1 MiB, not in the cache; measuring only this
+# is much cheaper than all of b_eff.
 _STANDS_FOR = {
     "b_eff.pingpong_latency": ("pingpong", "time", (1,)),
     "b_eff.pingpong_bandwidth": ("pingpong", "bandwidth", (_MIB,)),

@@ -76,9 +76,9 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Value:
-    """What results have of a quantity: its value in `unit`, or None and the reason.
+    """Value of a quantity in results, in `unit`; or None and the reason.
 
-    `disturbed`: other programs disturbed the measurement, so nothing is judged by it.
+    `disturbed`: other programs disturbed the measurement, so it is not used for judgements.
     """
 
     value: float | None

@@ -103,7 +103,7 @@ class MachineResults:
         if not placed:
             return Value(None, self._reason(case, bool(near)))
         if case.per_node and quantity.metric in ("rate", "time") and placed[0].oversubscribed:
-            return Value(None, f"{self.label}: ranks share cores, so their rates say nothing")
+            return Value(None, f"{self.label}: ranks share cores, so their rates are meaningless")
         return Value(
             placed[0].median, "", placed[0].clock == "simulated", placed[0].unit, placed[0].disturbed > 0
         )

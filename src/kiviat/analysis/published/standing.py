@@ -62,7 +62,7 @@ AXES = (
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value of an axis, and the case, or the place in a publication, that it is from.
+    """A value on an axis, and its case or its location in a publication.
 
     `disturbed`: other programs disturbed the case, so the value is shown but not judged.
     """
@@ -144,8 +144,9 @@ _FAR = "different nodes"
 def references(run: Run, values: Values) -> list[Reference]:
     """Return at most three published machines of similar kind, those with most of the axes of `values`.
 
-    Of a modelled machine with published results those are the machines of its papers, of all others the
-    machines of the last years. Of those with nearly as many axes as any, the nearest come first.
+    For a modelled machine with published results, they come from the papers about it; otherwise from the
+    publications of the last years. Machines with nearly the maximum number of axes are sorted by distance,
+    nearest first.
     """
     model = run.machine.model
     names = {one.machine for one in model.published} if model else set()
