@@ -405,7 +405,7 @@ def test_the_rate_of_emulated_links_is_known_whichever_run_comes_first(
                     run.append(record(run.id, case, index, bytes=size, axes={}, metrics=(found,)))
             run.finish()
         paths.append(str(run.path))
-    monkeypatch.setattr("kiviat.cli.commands.model._print_agreement", lambda machine, levels: None)
+    monkeypatch.setattr("kiviat.cli.commands.model._print_agreement", lambda *_: None)
     file = tmp_path / "both.toml"
     assert main(["model", "fit", *paths[::order], "-o", str(file)]) == 0
     fitted = load_machine(file)
