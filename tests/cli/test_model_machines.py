@@ -111,7 +111,7 @@ def test_an_uncalibrated_variant_is_called_one(kiviat: Kiviat) -> None:
         return next(line for line in lines if line.startswith("calibrated"))
 
     assert told("altix-bx2-numalink3").endswith("not at all: an uncalibrated variant of altix-bx2")
-    assert "on the published rows F1-008" in told("altix-bx2")
+    assert "on the published rows F1-007, F1-008" in told("altix-bx2")
     run = with_launches([], machine=described_machine(find_machine("altix-bx2-numalink3")))
     said = [f.detail for f in findings((), run, ())]
     assert "Calibrated not at all: an uncalibrated variant of altix-bx2." in said[0]
@@ -148,7 +148,7 @@ def test_the_known_errors_of_a_model_are_shown_with_their_page(kiviat: Kiviat) -
         of_b_eff
         and {
             "kind": "b_eff",
-            "fitted": False,
+            "fitted": of_b_eff.fitted,
             "median": of_b_eff.middle,
             "worst": of_b_eff.worst,
             "rows": len(of_b_eff.errors),

@@ -12,7 +12,7 @@ from kiviat.analysis.published.standing import AXES, Reference, Value
 from kiviat.record import Row, schema
 from kiviat.record.published import Paper
 from kiviat.record.run import Run
-from kiviat.record.validated import ComparedModel, ComparedRow
+from kiviat.record.validated import ComparedModel, ComparedRow, simulator_hash
 from kiviat.report.facts.runs import badges
 from kiviat.report.html.symbols import STROKES
 from kiviat.report.run.front import verdict
@@ -85,7 +85,9 @@ def known(monkeypatch: pytest.MonkeyPatch, *errors: float) -> str:
         )
         for place, error in enumerate(errors)
     ]
-    stored = {"catapult": ComparedModel("catapult", 3, hashed, "2026-01-01", tuple(compared))}
+    stored = {
+        "catapult": ComparedModel("catapult", 3, hashed, "2026-01-01", tuple(compared), simulator_hash())
+    }
     monkeypatch.setattr("kiviat.analysis.aggregate.known_errors.compared_models", lambda: stored)
     return hashed
 
