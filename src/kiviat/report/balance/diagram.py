@@ -76,7 +76,7 @@ def kiviat(
     count = len(spokes)
     parts = [_web(count, {ring: f"{ring:g}" for ring in _RINGS} if rings is None else rings)]
     parts += [_label(spoke, place, count) for place, spoke in enumerate(spokes)]
-    for number, shape in enumerate(shapes):
+    for number, shape in _on_top(shapes):
         at = [
             None if share is None else vertex(place, count, share) for place, share in enumerate(shape.shares)
         ]
@@ -100,13 +100,18 @@ def lines(spokes: Sequence[Spoke], shapes: Sequence[Shape], words: str) -> str:
     for share in (0.0, *_RINGS):
         anchor = "start" if share == 0 else "end" if share == 1 else "middle"
         parts.append(_text((_along(share), height - 4), f"{share:g}", "note", anchor))
-    for number, shape in enumerate(shapes):
+    for number, shape in _on_top(shapes):
         at = [
             None if share is None else (_along(share), _row(place))
             for place, share in enumerate(shape.shares)
         ]
         parts.append(_system(number, shape, spokes, "", at))
     return _svg("lines", height, "Normalised comparison", words, parts)
+
+
+def _on_top(shapes: Sequence[Shape]) -> list[tuple[int, Shape]]:
+    """Return the shapes with their numbers in the order of drawing: the first covers all others."""
+    return list(enumerate(shapes))[::-1]
 
 
 def _row(place: int) -> float:
