@@ -100,6 +100,13 @@ def test_vertices_are_the_numbers(open_page: Open) -> None:
             )
 
 
+def test_the_first_system_is_drawn_above_all_others() -> None:
+    _, page = made()
+    picture = page[page.index('id="kiviat-picture"') :].partition("</svg>")[0]
+    drawn = [int(number) for number in re.findall(r'data-system="(\d+)"', picture)]
+    assert len(drawn) > 3 and drawn == sorted(drawn, reverse=True)
+
+
 def test_a_missing_axis_is_a_gap(open_page: Open) -> None:
     """No edge leads to the axis of PTRANS, nor through the centre."""
     result, html = everything()
