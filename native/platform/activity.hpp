@@ -26,7 +26,7 @@ class ActivityReader {
  public:
   // Collective: agrees on the first rank of each kernel, and on the processors that its ranks may use.
   explicit ActivityReader(MPI_Comm world);
-  // Returns whether readings have a meaning; they do not in simulations.
+  // Returns whether processor time can be read; not in simulations, where it has no meaning.
   static bool available();
   Reading read() const;
 

@@ -85,7 +85,7 @@ _COLUMNS = (
 
 
 def table(results: Sequence[Mapping[str, Any]]) -> str:
-    """Return a table of results by phase and by kind of fault, followed by the violations."""
+    """Return a table of outcomes by phase and by kind of fault, then each violated promise."""
     lines = [_line(_COLUMNS)]
     for phase in PHASES:
         lines.append(_row(phase, [one for one in results if one.get("phase", one["planned"]) == phase]))

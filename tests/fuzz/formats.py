@@ -324,7 +324,7 @@ _SCRIPTS = (
 
 
 def _changed_tree(rng: Random) -> tuple[Files, str]:
-    """A log and the job script beside it."""
+    """Return a folder with a changed log, and the job script of its launch beside it."""
     files, told = _text("log", *LOGS.values(), test_tree.ALLREDUCE, test_stated.FLUX)(rng)
     script, more = _text("log.sh", *_SCRIPTS)(rng)
     return {"tree/log": files["log"], "tree/log.sh": script["log.sh"]}, told + more

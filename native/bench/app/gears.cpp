@@ -128,7 +128,7 @@ class Program {
 
   // --- distribution of elements over ranks --------------------------------------------------------------------------
 
-  // Distributes elements by number, searches once, then redistributes them by position. Returns false if elements are
+  // Distributes elements by number, searches contacts once, redistributes by position. Returns false if elements are
   // lost.
   bool deal_out() {
     const std::int64_t all = train_.elements(), ranks = t_.ranks();

@@ -77,9 +77,10 @@ def fit_published(
     undetermined = [place for place, does in zip(places, reacts, strict=True) if not does]
     free = [place for place, does in zip(places, reacts, strict=True) if does]
     if undetermined and (asked or not free):
+        todo = "leave it out" if asked else "name others by --free"
         raise InputError(
-            f"no row determines {', '.join(undetermined)}: none changes by {100 * _REACTS:.0f} % of its "
-            f"change; {'leave it out' if asked else 'name others by --free'}, or add rows"
+            f"no row determines {', '.join(undetermined)}: if it changes, predictions change by less than "
+            f"{100 * _REACTS:.0f} % as much; {todo}, or add rows"
         )
     if len(rows) < len(free):
         raise InputError(

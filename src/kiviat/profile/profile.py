@@ -65,7 +65,7 @@ class Groups:
     reduced: Integers
 
     def traffic(self, ranks: int) -> Traffic:
-        """Return the traffic by pair of ranks."""
+        """Return messages and bytes by pair of ranks, sender first."""
         source, target, messages, sent = [], [], [], []
         for line in range(len(self.rank)):
             size = int(self.size[line])

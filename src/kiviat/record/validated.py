@@ -53,7 +53,7 @@ class ComparedRow:
 
 @dataclass(frozen=True, slots=True)
 class ComparedModel:
-    """A model that was compared with published rows: name, version, hashes, date, and the rows.
+    """A model as it was compared with published rows: name, version, hash, date, rows with errors.
 
     `simulator` is the `simulator_hash` of that date; empty if it was not stored.
     """

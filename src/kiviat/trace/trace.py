@@ -109,7 +109,7 @@ class Trace:
 
     @property
     def timed(self) -> bool:
-        """True if it holds times of calls instead of computation."""
+        """True if it holds when calls began and ended, False if it holds the time computed between them."""
         return any(rank.times is not None for rank in self.each)
 
     def refusal(self) -> str | None:

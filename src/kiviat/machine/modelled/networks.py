@@ -135,7 +135,9 @@ def build(kind: str, nodes: int, parameters: Parameters, where: str) -> Network:
         raise too_large from None
     for arc in network.arcs:
         if arc.start == arc.end:
-            raise InputError(f"{where}: {kind} of {nodes} nodes has an arc from {arc.start} to itself")
+            raise InputError(
+                f"{where}: {kind} of {nodes} nodes joins node {arc.start} to itself; choose other numbers"
+            )
     return network
 
 

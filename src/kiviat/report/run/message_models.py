@@ -61,7 +61,7 @@ class Model:
 def models(
     by_run: Mapping[str, Sequence[Summary]], labels: Sequence[RunLabel]
 ) -> tuple[list[Model], list[Figure]]:
-    """Return the models of all runs with a ping-pong over sizes, and their chart."""
+    """Return the fitted models of message times of all runs with a ping-pong over sizes, and their chart."""
     found, lines = [], []
     for place, label in enumerate(labels):
         summaries = by_run.get(label.run, ())

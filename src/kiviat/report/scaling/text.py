@@ -133,7 +133,7 @@ def prediction_text(study: Study, curve: Curve, one: Prediction) -> str:
 
 
 def equals_text(found: Sequence[Equal]) -> list[str]:
-    """Return a line for each pair of machines: "ranks of B → as many of A: 1 → 4.12, 2 → 8.32"."""
+    """Return how many ranks of A equal 1, 2, … ranks of B, in a line for each pair: "1 → 4.12, 2 → 8.32"."""
     pairs: dict[tuple[str, str], list[Equal]] = {}
     for one in found:
         pairs.setdefault((one.machine, one.other), []).append(one)
