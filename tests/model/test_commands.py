@@ -227,12 +227,12 @@ def test_what_if_says_what_became_of_the_network(smpi: Toolchain, capsys: pytest
 def test_what_if_shows_what_was_published_and_the_known_error(
     smpi: Toolchain, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["what-if", "altix-bx2", "--set", "mpi.node.latency=2x", "-n", "2", "pingpong", "-m", "1M"]
+    words = ["what-if", "cray-opteron", "--set", "mpi.node.latency=2x", "-n", "2", "pingpong", "-m", "128K"]
     assert main([*words, "--format", "csv"]) == 0
     head, line = capsys.readouterr().out.splitlines()
     found = dict(zip(head.split(","), next(csv.reader([line])), strict=True))
-    assert float(found["published"]) == pytest.approx(2**20 / 1847.59e6, rel=2e-3)  # F2-033, a bandwidth
-    assert found["known_error"] == error_text(known_errors(find_machine("altix-bx2")), "point to point")
+    assert float(found["published"]) == pytest.approx(131072 / 943.7184e6, rel=2e-3)  # F2-042, a bandwidth
+    assert found["known_error"] == error_text(known_errors(find_machine("cray-opteron")), "point to point")
     assert main(words) == 0
     assert "docs/reference/validation.md" in capsys.readouterr().out
 
