@@ -115,7 +115,7 @@ def test_one_command_from_nothing_to_a_report(kiviat: Kiviat, plan: Path, tmp_pa
     assert "5 cases measured in 2 launches" in done.stdout
     assert "\n1. " in done.stdout
     assert f"results  runs/{path.name}  (`kiviat show {path.name}`)" in done.stdout
-    assert (path / "report.html").stat().st_size > 1_000_000
+    assert (path / "report.html").stat().st_size > 50_000
     assert "launch 2 of 2 on 2 ranks, 5 of 10 results, about " in done.stderr
     assert "\r" not in done.stderr and "\033" not in done.stderr
     assert not (path / "writer").exists()
@@ -279,7 +279,7 @@ def test_a_disk_that_fills_up(kiviat: Kiviat, tmp_path: Path) -> None:
         assert done.returncode == 2
         # Written when the disk becomes full: a record, or run.json.
         told = done.stderr.splitlines()[-1]
-        assert "is full; what is finished is kept" in told or "No space left on device; what is" in told
+        assert "is full; finished results are kept" in told or "No space left on device; finished" in told
         (path,) = disk.iterdir()
         shown = kiviat("show", path)
         assert shown.returncode == 0

@@ -12,7 +12,7 @@ from .plan import Trial
 
 COMPILERS = ("cmake", "ninja", "cc1plus")
 LAUNCHERS = ("mpiexec", "mpirun", "orterun", "mpiexec.hydra", "mpiexec.openmpi", "mpiexec.mpich")
-RANK = "kiviat-bench"
+RANKS = ("kiviat-bench", "kiviat-bench-ba")  # names of processes have 15 characters
 QUERY_ENGINE = "_duckdb"  # a library that is loaded when a report or an export begins
 
 
@@ -60,13 +60,13 @@ class View:
         if self.is_complete():
             return "report"
         launches = self.launches()
-        if any(name.isdecimal() for name in launches) and self.named(*LAUNCHERS, RANK):
+        if any(name.isdecimal() for name in launches) and self.named(*LAUNCHERS, *RANKS):
             return "launch"
         begun = run_json(self.folder).get("launches") or any(name.isdecimal() for name in launches)
         return "between" if begun else "probe"
 
 
-TARGETS = {"compiler": COMPILERS, "launcher": LAUNCHERS, "rank": (RANK,)}
+TARGETS = {"compiler": COMPILERS, "launcher": LAUNCHERS, "rank": RANKS}
 
 
 def begins(trial: Trial, step: int) -> Callable[[View], bool]:
@@ -85,9 +85,9 @@ def _begins(trial: Trial, step: int) -> Callable[[View], bool]:
         case "build":
             return lambda view: bool(view.named(COMPILERS[step % len(COMPILERS)]))
         case "probe":
-            return lambda view: "probe" in view.launches() and (step % 2 == 0 or bool(view.named(RANK)))
+            return lambda view: "probe" in view.launches() and (step % 2 == 0 or bool(view.named(*RANKS)))
         case "launch":
-            return lambda view: view.events(detail) > step % 8 and bool(view.named(RANK))
+            return lambda view: view.events(detail) > step % 8 and bool(view.named(*RANKS))
         case "between":
             return lambda view: view.has_ended(int(detail)) and detail not in view.launches()
         case "resume" if trial.kind == "two resumes":
