@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from .command import LOGS, wait_until
 from .ledger import RECORDS, RUN, run_json
 
 GRACE_S = 3.0
+# The folder of a finished basic program, which trials of builds build; others are unfinished.
+_BASIC = re.compile(r"basic-.*-[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,8 @@ class Left:
         if path == self.target or path.is_relative_to(LOGS) or path.is_relative_to(world.BIN):
             return True
         if path.is_relative_to(world.CACHE):
-            return not builds or path.is_relative_to(self.cached) or path.suffix == ".lock"
+            kept = path.is_relative_to(self.cached) or any(map(_BASIC.fullmatch, path.parent.parts))
+            return not builds or kept or path.suffix == ".lock"
         if path.is_relative_to(world.RUNS) and path != world.RUNS:
             return _is_of_run(path, self.stuck)
         folders = (*world.PLACES, Path("/dev/shm"))  # state folders may remain if they are empty
