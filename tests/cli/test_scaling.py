@@ -177,7 +177,7 @@ def test_one_and_two_ranks_of_this_machine(
     assert "cg, class S: strong scaling of rate" in done.stdout
     assert "ep, class S: strong scaling of rate" in done.stdout
     # No law is fitted to what other tests disturb, and without that two points are too few.
-    lacking = r"(?:2 numbers|1 number) of ranks, and a law needs 3 at least"
+    lacking = r"(?:2 numbers|one number) of ranks, and a law needs 3 at least"
     disturbed = r"all points are oversubscribed or disturbed"
     assert len(re.findall(f"law: cannot tell: (?:{lacking}|{disturbed})", done.stdout)) == 2
     found = json.loads(kiviat("scaling", "last", "--format", "json").stdout)
