@@ -1,4 +1,4 @@
-// Which processor time counts as that of other programs, from readings that are made up.
+// Tests how processor time is divided between the ranks and other programs, with made-up readings.
 #include "measure/activity.hpp"
 
 #include <cmath>

@@ -52,7 +52,7 @@ _IN_NAME = re.compile(
     "|".join(rf"(?<![a-z])({name.replace('_', '[_-]?')})(?![a-z])" for name in sorted(_OURS, key=len)[::-1]),
     re.IGNORECASE,
 )
-# Of these, the size of a case is the block of a rank, or of a pair, as in OSU and IMB; "size" is that of all.
+# Of these, a case has the size of one block (per rank or pair), as in OSU and IMB; "size" is the total.
 _BLOCKS = ("allgather", "alltoall", "alltoallv", "gather", "scatter", "hypercube")
 _ROOTED = ("bcast", "reduce", "gather", "scatter")
 _BYTES = {
@@ -61,7 +61,7 @@ _BYTES = {
     **dict.fromkeys(("float", "int32", "uint32"), 4),
     **dict.fromkeys(("double", "int64", "uint64"), 8),
 }
-# What two decimals, and a time of four digits, leave open.
+# Rounding of printed values: absolute for two decimals, relative for times of four digits.
 _ROUNDED, _RELATIVE = 0.006, 0.02
 
 

@@ -84,7 +84,7 @@ def findings_across(machines: Sequence[Machine], traits: TraitsByName) -> list[F
 def _shortly_named(machines: Sequence[Machine]) -> Sequence[Machine]:
     """Return the machines without "(simulated)" in their names if all are simulated.
 
-    Each finding then says so.
+    Each finding then says that its values are simulated.
     """
     end = " (simulated)"
     short = [machine.label.removesuffix(end) for machine in machines]

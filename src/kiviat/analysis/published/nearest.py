@@ -1,4 +1,4 @@
-"""Which of several systems are nearest to one, and which of its quantities are odd beside them."""
+"""Finds the systems nearest to a given one, and the quantities in which it differs from all of them."""
 
 from __future__ import annotations
 

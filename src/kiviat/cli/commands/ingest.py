@@ -182,7 +182,7 @@ def _launches(records: Iterable[Record]) -> list[list[Record]]:
 
 
 def _launch(source: Source, index: int) -> dict[str, Any]:
-    """Return a launch of which only what the log or its job script states is known."""
+    """Return a launch with only the facts that the log or its job script states."""
     stated = source.stated
     numbers: dict[str, int] = {}
     written = datetime.fromtimestamp(source.path.stat().st_mtime, UTC)

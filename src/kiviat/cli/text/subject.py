@@ -1,4 +1,4 @@
-"""What a profile or a trace is of, in words for its title: "CG class A", or a program with its arguments."""
+"""Names the program of a profile or a trace for titles: "CG class A", or a program with its arguments."""
 
 from __future__ import annotations
 
