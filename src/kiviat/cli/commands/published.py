@@ -110,7 +110,7 @@ _OF_VALUE: tuple[Column[Found], ...] = (
     Column("by", lambda one: one.paper.short),
     Column(None, lambda one: one.system.machine, key="machine"),
     Column(None, lambda one: one.system.mode or None, key="mode"),
-    Column(None, lambda one: one.system.processes or one.system.processes_range or None, key="processes"),
+    Column(None, _processes, key="processes"),
     Column(None, lambda one: one.system.nodes or None, key="nodes"),
     Column(None, lambda one: one.system.placement or None, key="placement"),
     *(Column(None, _of_row(name), key=name) for name in ("benchmark", "metric", "measures", "message_size")),

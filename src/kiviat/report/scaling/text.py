@@ -155,11 +155,6 @@ def _equal(one: Equal) -> str:
     return f"{one.words} ({three_digits(one.low)} – {three_digits(one.high)})"
 
 
-def known_text(count: int | None) -> str:
-    """Return a number as text, "unavailable" for None."""
-    return UNAVAILABLE if count is None else str(count)
-
-
 def per_watt_text(study: Study, power: Power) -> str:
     """Return "12.3 Mflop/s per W"; a dash for times, which have energy only."""
     if power.per_watt is None:
