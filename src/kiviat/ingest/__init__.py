@@ -97,12 +97,17 @@ def parse(text: str, where: str, ranks: int | None = None, command: str = "") ->
 
     Raise InputError for unknown formats and for text that is incomplete or has no results.
     """
+    return parse_as(*known_format(text, where), where, ranks, command)
+
+
+def known_format(text: str, where: str) -> tuple[Format, str]:
+    """Return what `recognised` does; raise InputError for unknown formats."""
     found = recognised(text)
     if found is None:
         *others, last = (module.NAME for module in formats())
         known = f"{', '.join(others)} and {last}"
         raise InputError(f"{where} has no known format; kiviat reads the output of {known}")
-    return parse_as(*found, where, ranks, command)
+    return found
 
 
 def recognised(text: str) -> tuple[Format, str] | None:

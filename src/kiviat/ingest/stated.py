@@ -54,9 +54,7 @@ def of_script(text: str) -> list[Stated]:
     """Return what a job script states about each launch in it, or about the job if it has no plain launch."""
     values = _Variables()
     asked = _asked(text, values)
-    launches = [
-        _launch(words, asked, outputs) for words, outputs in _launches(_commands(text, asked, values))
-    ]
+    launches = [_launch(words, asked, outputs) for words, outputs in _launches(_commands(text, values))]
     outputs = tuple(_pattern(word) for word in asked.output)
     if not launches:
         return [Stated(asked.total, asked.count, output=outputs).placed()]
@@ -199,7 +197,7 @@ def _whole(word: str) -> int | None:
     return number if 0 < number <= _MOST_RANKS else None
 
 
-def _commands(text: str, asked: _Asked, values: _Variables) -> Iterator[str]:
+def _commands(text: str, values: _Variables) -> Iterator[str]:
     """Yield the script's lines without comments, continued lines joined, known variables filled in."""
     for line in re.sub(r"\\\n[ \t]*", " ", text).splitlines():
         if line.strip() and not line.lstrip().startswith("#"):

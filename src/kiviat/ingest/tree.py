@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kiviat.ingest import parse_as, recognised
+from kiviat.ingest import Format, parse_as, recognised
 from kiviat.ingest.reported import LacksRanksError
 from kiviat.ingest.stated import Stated, common, looks_like_script, matches, of_log, of_script
 from kiviat.record import InputError, Record
@@ -136,16 +136,16 @@ def _source(path: Path, text: str | Source, scripts: dict[Path, list[Stated]], r
         return Source(path, "script", "is a script" + _states(scripts[path]))
     if words := _of_suffix(path) or _of_mark(text):
         return Source(path, "other", f"is {words}, which kiviat does not read")
-    if recognised(text) is None:
-        return Source(path, "unknown", _unknown(text))
-    return read_log(path, text, scripts, ranks)
-
-
-def read_log(path: Path, text: str, scripts: dict[Path, list[Stated]], ranks: int | None) -> Source:
-    """Return what a text of a known format is; `scripts` are the job scripts in its folder."""
     found = recognised(text)
-    assert found
-    module, text = found
+    if found is None:
+        return Source(path, "unknown", _unknown(text))
+    return read_log(path, *found, scripts, ranks)
+
+
+def read_log(
+    path: Path, module: Format, text: str, scripts: dict[Path, list[Stated]], ranks: int | None
+) -> Source:
+    """Return what a text of a known format is; `scripts` are the job scripts in its folder."""
     stated = _stated(path, text, scripts)
     says = ""
     try:

@@ -14,7 +14,7 @@ from typing import Any
 
 from kiviat.cli.options.request import IngestRequest
 from kiviat.cli.text.hints import typeable
-from kiviat.ingest import formats, parse, recognised
+from kiviat.ingest import formats, known_format
 from kiviat.ingest.tree import Source, beside, read_log, read_tree
 from kiviat.record import InputError, Record
 from kiviat.record.files import read_text
@@ -78,9 +78,9 @@ def _named(path: Path, request: IngestRequest) -> Source:
         text = read_text(path, errors="replace")
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    if recognised(text) is None:
-        parse(text, str(path))  # raises the error
-    source = read_log(path, text, {} if request.ranks else beside(path), request.ranks)
+    source = read_log(
+        path, *known_format(text, str(path)), {} if request.ranks else beside(path), request.ranks
+    )
     if source.says:
         raise InputError(_sentence(source))
     return source
