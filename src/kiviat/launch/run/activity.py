@@ -45,19 +45,20 @@ class LaunchMonitor:
 
     def of_case(self, event: Mapping[str, Any], marker: Marker | None) -> dict[str, Any]:
         """Return `activity` and `disturbed` of the record of a result event."""
-        activity = None
-        if not self._real:
-            pass
-        elif "activity" not in event:
-            activity = self._read(marker)
-        elif event["activity"] is not None:
-            activity = Activity.from_json(event["activity"])
+        activity = self._activity(event, marker)
         if activity is None:
             return {"activity": None, "disturbed": None}
         why = disturbance(activity, self._spec.oversubscribed or bool(event.get("oversubscribed")))
         self._cases.append(activity)
         self._disturbed += why is not None
         return {"activity": activity.to_json(), "disturbed": why}
+
+    def _activity(self, event: Mapping[str, Any], marker: Marker | None) -> Activity | None:
+        if not self._real:
+            return None
+        if "activity" not in event:
+            return self._read(marker)
+        return None if event["activity"] is None else Activity.from_json(event["activity"])
 
     def at_end(self) -> None:
         """Note the frequencies: the last case has just ended, so processors have not slowed down yet."""
@@ -104,11 +105,8 @@ class LaunchMonitor:
         living = processes.of_launch(marker) if marker else []
         helpers = [int(word) for word in self._spec.environment.get("KIVIAT_HELPERS", "").split()]
         now = Usage.now(own_s=sum(map(process_s, (*living, *helpers))))
-        found = others_between(self._since, now)
-        self._since = now
-        if found is None:
-            return None
-        return Activity(found.elapsed_s, found.processors, found.others, found.steal, None, None)
+        before, self._since = self._since, now
+        return others_between(before, now)
 
 
 def _grown(before: float | None, now: float | None) -> float | None:
@@ -124,8 +122,4 @@ def busy_now(before: Usage) -> str | None:
     if rest_s > 0 and (load() or 0.0) > _HARDLY_LOADED:
         time.sleep(rest_s + 0.01)
     found = others_between(before, Usage.now())
-    if found is None:
-        return None
-    return disturbance(
-        Activity(found.elapsed_s, found.processors, found.others, found.steal, None, None), False
-    )
+    return None if found is None else disturbance(found, oversubscribed=False)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kiviat.machine.host.control_group import throttled_s
 from kiviat.machine.host.files import integer, text
+from kiviat.record.activity import Activity
 
 _CPUS = "sys/devices/system/cpu"
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -49,18 +50,11 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Others:
-    """Use of `processors` by programs that are not ours: in processors, and the hypervisor's share."""
+def others_between(before: Usage, after: Usage) -> Activity | None:
+    """Return the use by others between two readings; None if it is unknown or the time too short.
 
-    elapsed_s: float
-    processors: int
-    others: float
-    steal: float | None
-
-
-def others_between(before: Usage, after: Usage) -> Others | None:
-    """Return the use by others between two readings; None if it is unknown or the time too short."""
+    What only ranks know about themselves is unavailable.
+    """
     elapsed_s = after.at_s - before.at_s
     if before.busy_s is None or after.busy_s is None or elapsed_s < LEAST_S:
         return None
@@ -68,7 +62,8 @@ def others_between(before: Usage, after: Usage) -> Others | None:
     stolen_s = (after.stolen_s or 0.0) - (before.stolen_s or 0.0)
     wanted_s = busy_s + stolen_s
     others = max(0.0, busy_s - (after.own_s - before.own_s)) / elapsed_s
-    return Others(elapsed_s, after.processors, others, stolen_s / wanted_s if wanted_s > 0 else None)
+    steal = stolen_s / wanted_s if wanted_s > 0 else None
+    return Activity(elapsed_s, after.processors, others, steal, wait=None, involuntary_switches=None)
 
 
 def load(root: Path = Path("/")) -> float | None:
