@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.report.html.axis import Axis, axis_of, short_value
+from kiviat.report.html.curves import abscissa
 from kiviat.report.html.figure import Colour, Figure, Mark, Panel
 from kiviat.report.html.scale import (
     Scale,
@@ -26,7 +27,7 @@ from kiviat.report.html.symbols import STROKES, outline, slot
 # At this width text has its natural size; telephones shrink charts, and report.css enlarges their text.
 WIDTH, HEIGHT = 516.0, 340.0
 _TOP, _RIGHT, _BOTTOM = 12.0, 24.0, 46.0
-_CHARACTER = 7.4  # width of a digit on telephones, where text is largest
+CHARACTER = 7.4  # width of a digit on telephones, where text is largest
 _MOST_X_TICKS, _MOST_Y_TICKS = 7, 8
 _MANY_POINTS = 64  # of a curve; its marks are small
 _SHIFT = 8.0  # pixels between launches of several runs; charts.js has it, too
@@ -121,7 +122,7 @@ def _curves(figure: Figure, panel: Panel, table: Sequence[Summary]) -> list[Curv
                 trace.colour,
                 trace.symbol,
                 trace.dash,
-                tuple((_abscissa(figure.x, one), one.median) for one in at),
+                tuple((abscissa(one, figure.x), one.median) for one in at),
                 tuple(None if one.low is None or one.high is None else (one.low, one.high) for one in at),
                 hollow=trace.colour[0] == "simulated",
             )
@@ -143,11 +144,6 @@ def _curves(figure: Figure, panel: Panel, table: Sequence[Summary]) -> list[Curv
     return found
 
 
-def _abscissa(x: str, summary: Summary) -> float:
-    value = summary.axes[x] if x in summary.axes else getattr(summary, x)
-    return float(value)
-
-
 def _frames(figure: Figure, curves: Sequence[Sequence[Curve]]) -> list[Frame]:
     """Return the scales of the panels: one for all of a quantity, unless that squeezes them."""
     axis, log = axis_of(figure.x), [figure.log and unit_of(figure, panel) != "%" for panel in figure.panels]
@@ -166,7 +162,7 @@ def _frames(figure: Figure, curves: Sequence[Sequence[Curve]]) -> list[Frame]:
             low, high = common_y or own
             y = Scale(low, high, logs, HEIGHT - _BOTTOM, _TOP)
             ticks = _y_ticks(y, unit)
-            left = 14 + _CHARACTER * max((len(text) for _, text in ticks), default=4)
+            left = 14 + CHARACTER * max((len(text) for _, text in ticks), default=4)
             frames[place] = Frame(_x_scale(figure, axis, curves[place], common_x or spans_x[place], left), y)
     lefts = max(frame.x.start for frame in frames.values())
     return [
@@ -245,7 +241,7 @@ def _x_ticks(figure: Figure, axis: Axis, curves: Sequence[Curve], scale: Scale) 
         if scale.holds(x if x > 0 or not axis.log else 0.5)
     }
     widest = max((len(axis.tick(x)) for x in shown), default=1)
-    most = max(2, min(8, int((scale.end - scale.start) / (_CHARACTER * widest + 14))))
+    most = max(2, min(8, int((scale.end - scale.start) / (CHARACTER * widest + 14))))
     return value_ticks(shown, scale, most, axis.tick)
 
 

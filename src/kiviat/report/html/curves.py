@@ -25,23 +25,26 @@ def unknown_nodes(run: str, ranks: int) -> None:
     del run, ranks
 
 
-def together(drawn: Sequence[Figure]) -> Figure:
+def together(benchmark: str, drawn: Sequence[Figure]) -> Figure:
     """Return one chart of several quantities of a benchmark against the same axis, with a switch."""
     first = drawn[0]
     if len(drawn) == 1:
         return first
-    metrics = [figure.title.partition(": ")[2].partition(" against ")[0] for figure in drawn]
-    benchmark, _, rest = first.title.partition(": ")
-    named = " and ".join(filter(None, (", ".join(metrics[:-1]), metrics[-1])))
     return replace(
         first,
-        title=f"{benchmark}: {named} against {rest.partition(' against ')[2]}",
+        title=_title(benchmark, [figure.quantity for figure in drawn], first.x),
+        quantity="",
         panels=tuple(
-            replace(panel, quantity=metric, unit=figure.unit)
-            for metric, figure in zip(metrics, drawn, strict=True)
+            replace(panel, quantity=figure.quantity, unit=figure.unit)
+            for figure in drawn
             for panel in figure.panels
         ),
     )
+
+
+def _title(benchmark: str, quantities: Sequence[str], x: str) -> str:
+    named = " and ".join(filter(None, (", ".join(quantities[:-1]), quantities[-1])))
+    return f"{benchmark}: {named} against {'number of ranks' if x == 'ranks' else axis_of(x).title}"
 
 
 def abscissae(summaries: Sequence[Summary]) -> list[str]:
@@ -93,7 +96,7 @@ def curves_of(
     if far:
         dimensions[dimensions.index("distance")] = ""
     for curve in curves.values():
-        curve.sort(key=lambda place: float(str(_at(table[place], x))))
+        curve.sort(key=lambda place: abscissa(table[place], x))
     shown = tuple(
         Panel(
             group.label,
@@ -106,11 +109,11 @@ def curves_of(
     )
     first = table[places[0]]
     metric = first.metric.replace("_", " ").replace("b eff", "b_eff")
-    against = "number of ranks" if x == "ranks" else axis_of(x).title
     return Figure(
         id=f"{first.benchmark}-{first.metric}-{x}",
         section=section,
-        title=f"{first.benchmark}: {metric} against {against}",
+        title=_title(first.benchmark, [metric], x),
+        quantity=metric,
         conditions=common(list(curves), dimensions, runs),
         x=x,
         unit=first.unit,
@@ -118,6 +121,13 @@ def curves_of(
         words="; ".join(_in_words(table, trace, x) for trace in shown[-1].traces),
         panels=shown,
     )
+
+
+def abscissa(summary: Summary, x: str) -> float:
+    """Return the number at which a summary is drawn."""
+    value = _at(summary, x)
+    assert value is not None
+    return float(value)
 
 
 def _at(summary: Summary, x: str) -> Scalar | None:
@@ -163,7 +173,5 @@ def _few_sizes(table: Sequence[Summary], places: Sequence[int]) -> list[int]:
 def _in_words(table: Sequence[Summary], trace: Trace, x: str) -> str:
     ends = [table[place] for place in dict.fromkeys((trace.at[0], trace.at[-1]))]
     axis = axis_of(x)
-    described = (
-        f"{format_value(end.median, end.unit)} at {axis.where(float(str(_at(end, x))))}" for end in ends
-    )
+    described = (f"{format_value(end.median, end.unit)} at {axis.where(abscissa(end, x))}" for end in ends)
     return f"{trace.name}: {' to '.join(described)}"

@@ -115,6 +115,7 @@ class Figure:
     words: str  # text alternative
     panels: tuple[Panel, ...]
     categories: tuple[str, ...] = ()  # names of x = 0, 1 …: bars, side by side, instead of curves
+    quantity: str = ""  # of all panels, if it is one: "time"
     shape: ClassVar[str] = "curves"
 
     @property

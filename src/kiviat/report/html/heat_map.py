@@ -14,13 +14,12 @@ from itertools import groupby
 from markupsafe import Markup
 
 from kiviat.record.units import format_value
-from kiviat.report.html.chart import DrawnPanel
+from kiviat.report.html.chart import CHARACTER, WIDTH, DrawnPanel
 from kiviat.report.html.figure import Cells, HeatMap
 from kiviat.report.html.symbols import SLOTS
 
-WIDTH, HEIGHT = 516.0, 440.0
+HEIGHT = 440.0
 _TOP, _RIGHT, _BOTTOM = 8.0, 96.0, 46.0
-_CHARACTER = 7.4
 _LEVELS = 2 * SLOTS - 1  # the colours of the palette, and one between each two
 _MOST_NUMBERS = 12  # cells of a row that have room for their values
 _MOST_LABELS = 10
@@ -36,7 +35,7 @@ def drawn_maps(figure: HeatMap) -> list[DrawnPanel]:
 
 def _side(panel: Cells) -> tuple[float, float]:
     """Return the left end of the square and the length of its sides."""
-    left = 30 + _CHARACTER * max((len(label) for label in panel.labels), default=1)
+    left = 30 + CHARACTER * max((len(label) for label in panel.labels), default=1)
     return left, min(WIDTH - left - _RIGHT, HEIGHT - _TOP - _BOTTOM)
 
 

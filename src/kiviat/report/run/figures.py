@@ -46,7 +46,7 @@ def figures(
                     figure = curves_of(table, runs, section, x, places, nodes_of)
                     if is_curve(figure):
                         of_benchmark[section, x].append(figure)
-        result += [together(drawn) for drawn in of_benchmark.values()]
+        result += [together(benchmark, drawn) for drawn in of_benchmark.values()]
     result.sort(key=lambda figure: SECTIONS.index(figure.section))
     return numbered(result)
 

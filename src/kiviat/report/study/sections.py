@@ -184,7 +184,7 @@ def _of_quantities(
         for x in abscissae(every):
             if x != "ranks" or len({one.ranks for one in every}) > 1:
                 own = [curves_of(table, labels, traits[benchmark].section, x, places[name]) for name in named]
-                charts.append(together(own[:_MOST_QUANTITIES]))
+                charts.append(together(benchmark, own[:_MOST_QUANTITIES]))
     return numbered(charts, "quantity")
 
 
