@@ -247,9 +247,3 @@ def _load(path: Path) -> Scheduler:
         values |= {key: frozenset(data[key]) for key in ("waiting", "running")}
         values["ended"] = tuple(tuple(question) for question in data["ended"])
         return Scheduler(name=path.stem, **values)
-
-
-def inside_of(environment: Mapping[str, str] | None = None) -> Scheduler | None:
-    """Return the scheduler of the job that this process runs in; None outside of jobs."""
-    seen = os.environ if environment is None else environment
-    return next((one for one in schedulers().values() if one.is_inside(seen)), None)
