@@ -14,9 +14,11 @@ from kiviat.analysis.published.forms import FORMS
 from kiviat.analysis.published.question import Case, Point, Quantity, all_rows
 from kiviat.analysis.published.sources import MachineResults
 from kiviat.analysis.published.study import JudgedRow, drawn, summed, table_lines, verdicts
+from kiviat.launch.substrates.simulated import described_machine
+from kiviat.machine.modelled.machine import find_machine
 from kiviat.record import InputError
 from kiviat.record.published import Claim, papers
-from kiviat.record.run import Model, Run
+from kiviat.record.run import DeclaredWatts, Model, Run
 from kiviat.record.studies import (
     StudyColumn,
     StudyCurve,
@@ -28,7 +30,9 @@ from kiviat.record.studies import (
     study_files,
 )
 from kiviat.record.traits import earlier_traits
+from kiviat.report.facts.runs import labels as run_labels
 from kiviat.report.study.paper_page import render_study
+from kiviat.report.study.platforms import platforms
 from tests.report.modelled import ONCE, model, simulated_run
 from tests.report.synthetic import make_run, row
 
@@ -164,6 +168,40 @@ def test_the_page_says_what_is_simulated_and_what_fails() -> None:
     assert "All results on this page are simulated" in html
     assert "<dt>Known error</dt><dd>never compared (docs/reference/validation.md)</dd>" in html
     assert "Figure 4: Barrier against processes" in html and "F2-047" in html and ">fails<" in html
+
+
+def test_a_table_at_the_top_of_the_page_describes_the_platforms() -> None:
+    """Nodes, cores, processor, memory, interconnect and power: of models from the machine file, of real
+    machines as observed. A fact that no machine has takes no column.
+    """
+    described = described_machine(find_machine("opteron-myri10g"))["model"]
+    modelled = machine(DELL, bandwidths({8: 1e6}), core_flops=described["core_flops"])
+    run = modelled.runs[0]
+    watts = DeclaredWatts(15.0, "node", "machine file")
+    modelled = replace(
+        modelled,
+        runs=(replace(run, machine=replace(run.machine, memory_bytes=12 * 4 * 2**30, declared_watts=watts)),),
+    )
+    real = results(make_run("real"), bandwidths({8: 1e6}))
+    labels = run_labels([modelled.runs[0], real.runs[0]])
+    table = platforms([modelled, real], labels)
+    assert [column.heading for column in table.columns] == [
+        *("machine", "nodes", "cores per node", "processor", "memory per node", "interconnect", "power"),
+    ]
+    assert table.texts() == [
+        [
+            *(labels[0].label, "12", "6", "4.40 Gflop/s per core", "4 GiB"),
+            *("Kautz digraph, 2.00 GB/s per link", "15.0 W per node"),
+        ],
+        [
+            *(labels[1].label, "2", "64", "AMD EPYC 7543 32-Core Processor", "256 GiB"),
+            *("ib0 (infiniband, 100 Gbit/s)", "unavailable"),
+        ],
+    ]
+    assert "power" not in [column.heading for column in platforms([real], labels[1:]).columns]
+    html = render_study(STUDY, [modelled, real], [])
+    assert html.index("4.40 Gflop/s per core") < html.index('id="summary"')
+    assert html.count("AMD EPYC 7543 32-Core Processor") == 1
 
 
 @pytest.mark.parametrize("path", study_files(), ids=lambda path: path.stem)

@@ -155,7 +155,7 @@ class Model:
     """The machine file of a simulated run, as far as reports need it.
 
     `sockets` are per node and `cores` per socket; `link_bandwidth` is in B/s for each direction, `hop_s` in
-    s. `uncalibrated`: reason why no published result was fitted, None if one was.
+    s, `core_flops` in flop/s. `uncalibrated`: reason why no published result was fitted, None if one was.
     """
 
     name: str
@@ -177,6 +177,7 @@ class Model:
     link_bandwidth: float
     hop_s: float
     topology: ModelTopology
+    core_flops: float | None = None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Model:

@@ -176,4 +176,5 @@ def model_of(machine: Machine) -> Mapping[str, Any]:
         + (", through one rank of each node" if machine.node_aware else ""),
         "link_bandwidth": machine.number("topology.link"),
         "hop_s": machine.number("topology.hop"),
+        "core_flops": machine.number("core.flops"),
     }

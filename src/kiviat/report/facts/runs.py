@@ -189,7 +189,7 @@ def facts(run: Run) -> Facts:
         ("Processor", machine.cpu),
         ("Cores", ", ".join(counted(size, noun) for size, noun in sizes if size)),
         ("Memory", format_bytes(machine.memory_bytes) if machine.memory_bytes else None),
-        ("Network", ", ".join(map(_interface, machine.interfaces))),
+        ("Network", ", ".join(map(interface_text, machine.interfaces))),
         ("System", ", ".join(filter(None, (machine.os, machine.kernel, machine.virtualization)))),
         ("MPI", ", ".join(run.mpis) or "unknown"),
         ("Ranks", _ranks(run)),
@@ -262,7 +262,8 @@ def _plan(plan: PlanOfRun | None) -> str | None:
     return None if plan is None else f"{plan.name}, {counted(plan.cases, 'case')}"
 
 
-def _interface(interface: Interface) -> str:
+def interface_text(interface: Interface) -> str:
+    """Return name, kind and speed of a network interface: "ib0 (infiniband, 100 Gbit/s)"."""
     speed = interface.speed_bits_per_s
     rate = f", {format_value(speed, '1/s').removesuffix('/s')}bit/s" if speed else ""
     return f"{interface.name} ({interface.kind}{rate})"

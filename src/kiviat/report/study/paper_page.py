@@ -36,10 +36,11 @@ from kiviat.report.facts import runs as run_facts
 from kiviat.report.html.figure import Colour, Figure, Line, Panel, RunLabel, numbered
 from kiviat.report.html.shell import page
 from kiviat.report.study.bars import bars_of
+from kiviat.report.study.platforms import COVERED, platforms
 
 _DASHES = ("solid", "dash", "dashdot", "longdash", "longdashdot")
 _WITHIN = (0.1, 0.25, 1.0)
-_OF_ONE_RUN = ("Ranks", "Plan", "Simulated", "Measured")
+_OMITTED = (*COVERED, "Ranks", "Plan", "Launches", "Simulated", "Measured")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ def render_study(
             *([("others", "Other sentences")] if left else []),
         ],
         across=across,
+        platforms=platforms(machines, labels),
         machines=[_machine(machine, label, judged) for machine, label in zip(machines, labels, strict=True)],
         summary=_summary(total),
         failing=[_sentence(one) for one in total.failing],
@@ -177,7 +179,7 @@ def _summary(total: Summed) -> list[tuple[str, str]]:
 def _machine(machine: MachineResults, label: RunLabel, judged: Sequence[JudgedRow]) -> dict[str, object]:
     """Return the facts of a machine; a model's known error is that of the rows that it was not fitted to."""
     run = machine.runs[0]
-    facts = [fact for fact in run_facts.facts(run) if fact[0] not in _OF_ONE_RUN]
+    facts = [fact for fact in run_facts.facts(run) if fact[0] not in _OMITTED]
     facts.append(("Runs", str(len(machine.runs))))
     if model := run.machine.model:
         own = summed([one for one in judged if one.machine == machine.label])
