@@ -85,7 +85,9 @@ def _interconnect(item: _Platform) -> Content:
 
 def _power(item: _Platform) -> Content:
     watts = next((run.machine.declared_watts for run in item.runs if run.machine.declared_watts), None)
-    return watts and Cell(f"{format_value(watts.value, 'W')} per {watts.per}", f"declared: {watts.source}")
+    if watts is None:
+        return None
+    return Cell(f"{format_value(watts.value, 'W')} per {watts.per}", f"declared: {watts.source}")
 
 
 _COLUMNS: tuple[Column[_Platform], ...] = (
