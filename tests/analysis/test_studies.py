@@ -18,7 +18,7 @@ from kiviat.launch.substrates.simulated import described_machine
 from kiviat.machine.modelled.machine import find_machine
 from kiviat.record import InputError
 from kiviat.record.published import Claim, papers
-from kiviat.record.run import DeclaredWatts, Model, Run
+from kiviat.record.run import DeclaredWatts, Launch, Model, Rank, Run
 from kiviat.record.studies import (
     StudyColumn,
     StudyCurve,
@@ -170,6 +170,88 @@ def test_the_page_says_what_is_simulated_and_what_fails() -> None:
     assert "Figure 4: Barrier against processes" in html and "F2-047" in html and ">fails<" in html
 
 
+SC072, CLUSTER = "SiCortex SC072", "Sandia commodity cluster (2.2 GHz Opteron, Myri-10G)"
+
+
+def declaring(machine: MachineResults, watts: float) -> MachineResults:
+    """Return the machine with declared power of a node."""
+    (run,) = machine.runs
+    declared = DeclaredWatts(watts, "node", "machine file")
+    return replace(machine, runs=(replace(run, machine=replace(run.machine, declared_watts=declared)),))
+
+
+def programs(seconds: float, *ranks: int) -> list[Any]:
+    """Return rows of HPCCG, Gears and the liquid on a modelled machine, where each takes this time."""
+    return [
+        row("x", metric, unit, better, value, benchmark=name, bytes=None, **case(name, count))
+        for name in ("hpccg", "gears", "lj")
+        for count in ranks
+        for metric, unit, better, value in (
+            ("time", "s", "lower", seconds),
+            ("rate", "flop/s" if name == "hpccg" else "1/s", "higher", 1e9 / seconds),
+        )
+    ]
+
+
+def sicortex(rows: Sequence[Any]) -> MachineResults:
+    """Return the SC072 with its nodes of six cores, of which 64 ranks use eleven."""
+    found = declaring(machine(SC072, rows, "sc072"), 15.0)
+    return replace(found, runs=(replace(found.runs[0], launches=(launch_of(64, 6), launch_of(8, 6))),))
+
+
+def cluster(rows: Sequence[Any]) -> MachineResults:
+    """Return the commodity cluster, of which 64 ranks use 64 nodes of one core."""
+    found = declaring(machine(CLUSTER, rows, "cluster", nodes=256, cores=1), 115.0)
+    return replace(found, runs=(replace(found.runs[0], launches=(launch_of(64, 1), launch_of(8, 1))),))
+
+
+def launch_of(ranks: int, each: int) -> Launch:
+    """Return a launch with `each` ranks on a node."""
+    (launch,) = simulated_run("any").launches
+    of = tuple(Rank(rank, f"n{rank // each}", rank // each) for rank in range(ranks))
+    return replace(launch, world=ranks, ranks=of)
+
+
+def test_energy_is_compared_on_equal_numbers_of_ranks() -> None:
+    """Section 8 of P1: 64 ranks take 11 nodes of 15 W, or 64 nodes of 115 W."""
+    table = next(one for one in find_study("P1").tables if one.number == "Figure 23-24")
+    here, there = sicortex(programs(4.0, 8, 64)), cluster(programs(1.0, 64))
+    lines = table_lines(table, [here, there], STUDY)
+    assert [(line.machine, line.title, line.ranks) for line in lines] == [
+        (place, name, 64) for name in ("HPCCG", "GEARS", "LJ") for place in (0, 1)
+    ]
+    cells = [[(cell.value, cell.unit) for cell in line.cells] for line in lines[:3]]
+    assert cells[0] == [(4.0, "s"), (165.0, "W"), (660.0, "J"), (pytest.approx(250e6 / 165), "flop/J")]
+    assert cells[1][1:3] == [(7360.0, "W"), (7360.0, "J")]
+    assert cells[2][3][1] == "1/J"
+    html = render_study(find_study("P1"), [here, there], [])
+    assert "HPCCG, 64 ranks" in html and "1.52 Mflop/s per W" in html
+    assert "on 64 ranks, over" in html  # bars of both machines
+    fewer = replace(table, ranks=8)
+    assert [line.machine for line in table_lines(fewer, [here, there], STUDY)] == [0, 0, 0]
+
+
+def test_energy_needs_power() -> None:
+    table = next(one for one in find_study("P1").tables if one.number == "Figure 23-24")
+    unknown = machine(SC072, programs(4.0, 64), "sc072")
+    (first, *_) = table_lines(table, [unknown], STUDY)
+    assert [cell.value for cell in first.cells] == [4.0, None, None, None]
+    why = "sc072: no power of hpccg, neither meters nor declared watts"
+    assert first.cells[2].reason == why
+    assert render_study(find_study("P1"), [unknown], []).count(why) == 1
+
+
+@pytest.mark.parametrize(("seconds", "energy", "time"), [(4.0, True, True), (30.0, False, True)])
+def test_much_lower_energy_and_much_longer_time(seconds: float, energy: bool, time: bool) -> None:
+    study = replace(STUDY, paper="martin-leiker-laros-doerfler")
+    machines = [sicortex(programs(seconds, 64)), cluster(programs(1.0, 64))]
+    found = verdicts_on(verdicts(study, machines), "S-040")
+    assert [one.verdict.holds for one in found] == [energy, time]
+    assert all(one.verdict.predicted for one in found)
+    (alone,) = {one.verdict.words for one in verdicts_on(verdicts(study, machines[:1]), "S-040")}
+    assert alone == f"no results of {CLUSTER}"
+
+
 def test_a_table_at_the_top_of_the_page_describes_the_platforms() -> None:
     """Nodes, cores, processor, memory, interconnect and power: of models from the machine file, of real
     machines as observed. A fact that no machine has takes no column.
@@ -217,6 +299,7 @@ def test_shipped_studies_name_a_paper_and_parts_that_exist(path: Path) -> None:
     [
         (('name = "pairs"', 'name = "distances"'), "two runs are called 'distances'"),
         (('x = "distance"', 'y = "distance"'), "figures"),
+        (('measures = "b_eff.b_eff"', 'measures = "b_eff"'), "give `measures` as benchmark.metric"),
         (("study/1", "study/9"), "kiviat.study/9"),
     ],
 )
@@ -276,6 +359,9 @@ def series(*of: Sequence[float], sizes: Sequence[int] = (), ranks: Sequence[int]
         ("close", series([1.0, 2.0], [1.05, 2.1]), True),
         ("close", series([1.0, 2.0], [1.05]), None),
         ("close_relative", series([1.0, 0.5], [10.0, 5.2]), True),
+        ("far_below", series([3.0], [4.0], [7.0], [9.0]), True),
+        ("far_below", series([3.0], [4.0], [7.0], [7.0]), False),
+        ("far_below", series([3.0], [4.0], [7.0]), None),
         ("inside", series([1.0], [3.0], [2.0]), True),
         ("inside", series([1.0], [3.0], [4.0]), False),
         ("gap_narrows", series([3.0], [2.0], [9.0], [1.0]), True),

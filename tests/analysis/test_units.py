@@ -18,6 +18,7 @@ from kiviat.record.units import counted, format_bytes, format_value
         (4.2e6, "1/s", "4.20 M/s"),
         (3.0, "1/s", "3.00 1/s"),
         (2e12, "flop/s", "2.00 Tflop/s"),
+        (69.4e6, "flop/J", "69.4 Mflop/s per W"),
         (2e8, "op/s", "200 Mop/s"),
         (7.456e-14, "1", "7.46e-14"),
         (9.999e-5, "1", "0.000100"),

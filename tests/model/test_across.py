@@ -16,6 +16,13 @@ def test_an_ordering_needs_all_the_machines_that_it_names() -> None:
     assert "F2-047" in {one.row.id for one in questions_across([altix, dell])}
 
 
+def test_power_is_declared_and_not_asked_of_models() -> None:
+    """S-040 claims less energy and more time: a simulation tests the time only."""
+    machines = [find_machine("sicortex-sc072"), find_machine("opteron-myri10g")]
+    (asked,) = [one for one in questions_across(machines) if one.row.id == "S-040"]
+    assert {one.metric for series in asked.series for one in series} == {"time"}
+
+
 def test_a_ratio_is_answered_by_the_models_of_both_machines() -> None:
     """F2-047: a barrier of 64 ranks takes more than six times as long on the cluster."""
     machines = [find_machine(name) for name in ("dell-poweredge-pcie", "dell-poweredge", "altix-bx2")]

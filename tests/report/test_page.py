@@ -126,7 +126,7 @@ def test_tables_speak_as_python_does(open_page: Open) -> None:
     """Units are formatted twice, here and in kiviat.record.units: nothing may differ."""
     values = [0.0, 9.994e-10, 9.996e-7, 0.001, 1.0, 999.4, 12345.6, 9.999e9, 1.5e12, 3e15]
     rows: list[Row] = []
-    for unit in ("s", "B/s", "1/s", "%", "1", "flop/s", "op/s", "J", "B"):
+    for unit in ("s", "B/s", "1/s", "%", "1", "flop/s", "op/s", "J", "B", "flop/J"):
         for number, value in enumerate(values):
             name = unit.replace("/", " per ")
             rows.append(

@@ -7,12 +7,16 @@ from collections.abc import Mapping, Sequence
 from kiviat.analysis.published.question import Case, Lookup, Quantity, Question, Subject, Value, all_rows
 from kiviat.analysis.published.results import key, lookup_in
 from kiviat.analysis.published.verdict import questions
+from kiviat.analysis.scaling.energy import POWER_METRICS
 from kiviat.machine.modelled.machine import Machine
 from kiviat.record.types import Record
 
 
 def questions_across(machines: Sequence[Machine]) -> list[Question]:
-    """Return the questions that compare machines, for which all that they name are among `machines`."""
+    """Return the questions that compare machines, for which all that they name are among `machines`.
+
+    Power is not asked for: a machine file declares it, so that no simulation tests it.
+    """
     asked = [
         question
         for row in all_rows()
@@ -20,7 +24,14 @@ def questions_across(machines: Sequence[Machine]) -> list[Question]:
         for question in questions(row, Subject((), None))
         if question.across_machines
     ]
-    return [one for one in asked if all(model_of(machines, quantity) for quantity in _quantities(one))]
+    return [
+        one
+        for one in asked
+        if all(
+            model_of(machines, quantity) and quantity.metric not in POWER_METRICS
+            for quantity in _quantities(one)
+        )
+    ]
 
 
 def cases_across(machines: Sequence[Machine], asked: Sequence[Question]) -> list[tuple[Machine, Case]]:

@@ -74,7 +74,10 @@ class StudyFigure:
 
 @dataclass(frozen=True, slots=True)
 class StudyColumn:
-    """A column of a table: a metric on a given number of ranks, or, in tables of programs, an arrangement."""
+    """A column of a table: a metric, "benchmark.metric", on a given number of ranks.
+
+    In tables of programs it is an arrangement, or a metric of each program, without a benchmark.
+    """
 
     title: str
     measures: str = ""
@@ -89,7 +92,9 @@ class StudyColumn:
 class StudyTable:
     """A table with the paper's number.
 
-    Its rows are machines and numbers of ranks, or the `programs` on each machine, whose metric is `measures`.
+    Its rows are machines and numbers of ranks, or the `programs` on each machine. Programs are compared in
+    the columns' arrangements, by the metric `measures`; or by the columns' metrics on `ranks`, without it on
+    the most ranks on which all machines have results of all programs.
     """
 
     number: str
@@ -98,7 +103,13 @@ class StudyTable:
     programs: tuple[str, ...] = ()
     measures: str = ""
     axes: Mapping[str, Scalar] = field(default_factory=dict)
+    ranks: int | None = None
     note: str = ""
+
+    @property
+    def of_metrics(self) -> bool:
+        """True for programs whose metrics are compared, False for programs in arrangements and for others."""
+        return bool(self.programs) and not any(column.arrangement for column in self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +185,23 @@ def read_study(path: Path) -> StudyDefinition:
         )
         for table in data.get("tables", ())
     )
+    for table in tables:
+        if wrong := _wrong_column(table):
+            raise InputError(f"{path}: table {table.number}, column {wrong}")
     parts = {"runs": runs, "figures": figures, "tables": tables, "on": tuple(data.get("on", ()))}
     rest = {key: value for key, value in data.items() if key != "schema"}
     return StudyDefinition(**{"paper": "", **rest, **parts})
+
+
+def _wrong_column(table: StudyTable) -> str:
+    """Return the first column whose `measures` does not fit its table, and what to write; "" if all fit."""
+    for column in table.columns:
+        dotted = "." in column.measures
+        if table.programs and not column.arrangement and (dotted or not column.measures):
+            return f"{column.title!r}: give `measures` as a metric of the programs, such as time"
+        if not table.programs and not dotted:
+            return f"{column.title!r}: give `measures` as benchmark.metric, such as hpl.rate"
+    return ""
 
 
 def _curve(data: Mapping[str, Any]) -> StudyCurve:

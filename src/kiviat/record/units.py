@@ -17,10 +17,13 @@ def format_value(value: float | None, unit: str) -> str:
     """Return `value`, in `unit` (one of the record schema's), as "1.23 µs", "12.3 GB/s" or "45.6 %".
 
     Prefixes are decimal (MB = 10^6 B), those of amounts of memory (B) binary. Units without prefixes (%, 1,
-    unknown ones) keep the value unchanged. None and values that are not finite are "unavailable", never 0.
+    unknown ones) keep the value unchanged. A rate per watt, such as flop/J, is "12.3 Mflop/s per W". None and
+    values that are not finite are "unavailable", never 0.
     """
     if value is None or not math.isfinite(value):
         return UNAVAILABLE
+    if unit.endswith("/J"):
+        return f"{format_value(value, unit.replace('/J', '/s'))} per W"
     if unit == "B":
         return format_bytes(round(value))
     lowest, highest = _SCALED.get(unit, (0, 0))

@@ -222,7 +222,7 @@ def _peak(points: Points, fact: Fact, claim: Claim) -> Answer:
     if not rates:
         return CANNOT_TELL, "no rate in flop/s here", False
     value, study, curve, point = max(rates, key=lambda one: one[0])
-    most = format_value(value, "flop/s") + (" per W" if per_watt else "")
+    most = format_value(value, "flop/J" if per_watt else "flop/s")
     words = f"{most} at most: {study.title}, {study.kind}, on {counted(point.ranks, 'rank')}"
     return AGREES if value <= fact.value else DISAGREES, words, _predicted(curve)
 

@@ -18,6 +18,8 @@ SAME = 0.1
 # Limit of "bandwidth rises beyond a size": the time must be below the line through smaller sizes by this
 # factor.
 _BEND = 1.05
+# "much lower": less than this part of the other.
+_FAR = 0.5
 
 SeriesOfPoints = Sequence[Sequence[Point]]
 Form = Callable[[SeriesOfPoints, Claim, Row], Answer]
@@ -237,6 +239,17 @@ def _inside(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
     return all(min(values[:2]) <= one <= max(values[:2]) for values in places for one in values[2:])
 
 
+def _far_below(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
+    """Test whether each of the first half of the series is below half its counterpart at each position.
+
+    With programs, each is a series, so the halves are all programs of a machine and those of another.
+    """
+    half = len(series) // 2
+    pairs = zip(series[:half], series[half:], strict=True) if 2 * half == len(series) else ()
+    places = [place for pair in pairs for place in _each(pair)]
+    return all(low < _FAR * high for low, high in places) if places else None
+
+
 def _gap_narrows(series: SeriesOfPoints, claim: Claim, row: Row) -> Answer:
     """Test whether the ratio of the first two series is closer to 1 than that of the last two."""
     if len(series) != 4:
@@ -302,6 +315,7 @@ FORMS: Mapping[str, Form] = {
     "close": _close,
     "inside": _inside,
     "gap_narrows": _gap_narrows,
+    "far_below": _far_below,
     "worst_loss": _of_quotients(lambda quotients: 100 * (1 - min(quotients))),
     "reduction": _of_quotients(lambda quotients: 100 * (1 - _farthest(quotients))),
     "largest_reduction": _of_quotients(lambda quotients: 100 * (1 - min(quotients))),

@@ -13,6 +13,7 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.published.question import Case, Lookup, Quantity, Subject, Value
 from kiviat.analysis.published.results import NETWORK_BYTES
+from kiviat.analysis.scaling.energy import POWER_METRICS, Power, power_of, powered, whole_factor
 from kiviat.record.run import Run
 from kiviat.record.traits import TraitsByName
 from kiviat.record.types import Row, Scalar
@@ -56,7 +57,7 @@ class MachineResults:
         return Subject(self.names, most, "the results reach {} ranks")
 
     @cached_property
-    def _by_metric(self) -> Mapping[tuple[str, str], list[Summary]]:
+    def _by_metric(self) -> dict[tuple[str, str], list[Summary]]:
         found: dict[tuple[str, str], list[Summary]] = {}
         for one in self.summaries:
             found.setdefault((one.benchmark, one.metric), []).append(one)
@@ -67,8 +68,18 @@ class MachineResults:
         return {run.id: run for run in self.runs}
 
     def of(self, benchmark: str, metric: str) -> Sequence[Summary]:
-        """Return the summaries of a metric."""
-        return self._by_metric.get((benchmark, metric), ())
+        """Return the summaries of a metric; those of power, energy and rate per watt follow from others."""
+        found = self._by_metric.get((benchmark, metric))
+        if found is None and metric in POWER_METRICS:
+            known = (powered(metric, one, power) for one, power in self._powers(benchmark, metric))
+            found = self._by_metric[benchmark, metric] = [one for one in known if one is not None]
+        return found or ()
+
+    def _powers(self, benchmark: str, metric: str) -> Iterator[tuple[Summary, Power]]:
+        """Yield the summaries from which a metric of power follows, with the power of each."""
+        for one in self._by_metric.get((benchmark, POWER_METRICS[metric]), ()):
+            factor = whole_factor(one, self.traits[benchmark])
+            yield one, power_of(self._runs_by_id[one.run], one, factor, self.grids, None)
 
     def axes(self, benchmark: str, axes: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
         """Return axes without those at their defaults, which identifiers of cases do not contain.
@@ -92,15 +103,18 @@ class MachineResults:
         wanted = self.axes(case.benchmark, case.axes)
         # If only interfaces count bytes, they count frames including headers.
         metric = "interface_bytes" if quantity.metric == NETWORK_BYTES else quantity.metric
-        near = [
-            one
-            for one in self.of(case.benchmark, metric)
-            if one.ranks == case.ranks
-            and one.bytes == case.bytes
-            and self.axes(case.benchmark, one.axes) == wanted
-        ]
+
+        def is_case(one: Summary) -> bool:
+            return (one.ranks, one.bytes) == (case.ranks, case.bytes) and (
+                self.axes(case.benchmark, one.axes) == wanted
+            )
+
+        near = [one for one in self.of(case.benchmark, metric) if is_case(one)]
         placed = [one for one in near if self._is_placed(self._runs_by_id[one.run], case)]
         if not placed:
+            powerless = self._powers(case.benchmark, metric) if metric in POWER_METRICS else ()
+            if why := next((power.words for one, power in powerless if is_case(one)), ""):
+                return Value(None, f"{self.label}: no power of {case.benchmark}, {why}")
             return Value(None, self._reason(case, bool(near)))
         if case.per_node and quantity.metric in ("rate", "time") and placed[0].oversubscribed:
             return Value(None, f"{self.label}: ranks share cores, so their rates are meaningless")

@@ -13,7 +13,7 @@ import numpy as np
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.published.cases import arrangement, measured
 from kiviat.analysis.published.curves import SCALING_FORMS, scaling_verdicts
-from kiviat.analysis.published.question import Quantity, Row, all_rows
+from kiviat.analysis.published.question import Case, Quantity, Row, all_rows
 from kiviat.analysis.published.sources import MachineResults, lookup_across
 from kiviat.analysis.published.verdict import Verdict, judge, questions
 from kiviat.analysis.scaling.series import Selection, Source, scaling
@@ -59,11 +59,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class TableLine:
-    """A row of a table: machine, description, and a cell for each column."""
+    """A row of a table: machine, description, and a cell for each column.
+
+    `ranks` is the number of ranks of a program whose metrics are compared.
+    """
 
     machine: int
     title: str
     cells: tuple[Cell, ...]
+    ranks: int | None = None
 
     @property
     def over_first(self) -> list[float | None]:
@@ -213,6 +217,8 @@ def table_lines(
     table: StudyTable, machines: Sequence[MachineResults], study: StudyDefinition
 ) -> list[TableLine]:
     """Return the rows of a table: one per machine and number of ranks, or one per program."""
+    if table.of_metrics:
+        return list(_lines_of_metrics(table, machines))
     if table.programs:
         return [
             line
@@ -299,6 +305,50 @@ def _program_line(table: StudyTable, place: int, machine: MachineResults, progra
             ratio = value.value / base.value if base.value else None
         cells.append(Cell(value.value, value.unit, None, ratio, value.reason))
     return TableLine(place, title, tuple(cells))
+
+
+def _lines_of_metrics(table: StudyTable, machines: Sequence[MachineResults]) -> Iterator[TableLine]:
+    """Yield a line for each program and machine; the machines of a program follow each other."""
+    if (ranks := table.ranks or _common_ranks(table, machines)) is None:
+        return
+    for program in table.programs:
+        for place, machine in enumerate(machines):
+            cells = tuple(
+                _cell_of_metric(machine, program, column.measures, ranks, table) for column in table.columns
+            )
+            if any(cell.value is not None for cell in cells):
+                yield TableLine(place, program.upper(), cells, ranks)
+
+
+def _common_ranks(table: StudyTable, machines: Sequence[MachineResults]) -> int | None:
+    """Return the largest number of ranks on which all machines have all programs that they have at all."""
+    found = [
+        {
+            one.ranks
+            for column in table.columns
+            for one in machine.of(program, column.measures)
+            if _is_of_table(table, machine, one)
+        }
+        for machine in machines
+        for program in table.programs
+    ]
+    return max(set.intersection(*filter(None, found)), default=None) if any(found) else None
+
+
+def _is_of_table(table: StudyTable, machine: MachineResults, one: Summary) -> bool:
+    """Return whether a result has the table's axes, and a core for each rank."""
+    wanted = machine.axes(one.benchmark, table.axes)
+    return not one.oversubscribed and machine.axes(one.benchmark, one.axes) == wanted
+
+
+def _cell_of_metric(
+    machine: MachineResults, program: str, metric: str, ranks: int, table: StudyTable
+) -> Cell:
+    for one in machine.of(program, metric):
+        if one.ranks == ranks and _is_of_table(table, machine, one):
+            return Cell(one.median, one.unit)
+    asked = Quantity(Case(program, ranks, None, dict(table.axes)), metric)
+    return Cell(None, reason=machine.look(asked).reason)
 
 
 def _axes_of(table: StudyTable, machine: MachineResults, program: str) -> tuple[Mapping[str, Scalar], str]:

@@ -65,8 +65,6 @@ def answer_text(verdict: Verdict) -> str:
 def _number_text(value: float, unit: str) -> str:
     if unit == "1" and value == int(value):
         return f"{value:g}"
-    if unit == "flop/J":
-        return f"{format_value(value, 'flop/s')} per W"
     return format_value(value, unit)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
-from kiviat.analysis.scaling.energy import Power, nodes_used, power_of, sockets_of
+from kiviat.analysis.scaling.energy import Power, nodes_used, power_of, sockets_of, whole_factor
 from kiviat.analysis.scaling.laws import Choice, Fit, choose
 from kiviat.analysis.scaling.problem_size import Size
 from kiviat.analysis.statistics.intervals import MIN_LAUNCHES, Floats
@@ -167,10 +167,10 @@ def curve_of(
     """
     first = summaries[0]
     rate, simulated = first.better == "higher", first.clock == "simulated"
-    base = _times(first, kind, rate, _of_all(first, traits))
+    base = _times(first, kind, rate, whole_factor(first, traits))
     points = []
     for one, size in zip(summaries, sizes, strict=True):
-        factor = _of_all(one, traits)
+        factor = whole_factor(one, traits)
         times = _times(one, kind, rate, factor)
         k = one.ranks / first.ranks
         # Strong scaling divides the work, and so T, among ranks; weak scaling keeps T.
@@ -215,12 +215,6 @@ def curve_of(
 
 
 _NO_FAIR = Choice((), None, "cannot tell: all points are oversubscribed or disturbed")
-
-
-def _of_all(summary: Summary, traits: Traits) -> float:
-    """Return the factor that converts a quantity to that of all ranks together."""
-    alone = traits.per_rank or summary.axes.get("scope") == "star"
-    return float(summary.ranks) if alone and summary.better == "higher" else 1.0
 
 
 def _times(summary: Summary, kind: str, rate: bool, factor: float) -> Floats:

@@ -9,7 +9,7 @@ Without a declaration or meter, energy is unavailable.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kiviat.analysis.aggregate.nodes import nodes_of
@@ -17,6 +17,7 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.hpcc.quantities import of_all_nodes
 from kiviat.record.run import DeclaredWatts, Launch, Run
+from kiviat.record.traits import Traits
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,10 @@ class Power:
     joules: float | None
     origin: str
     words: str
+
+
+# Metrics that power adds to those of a benchmark, their units and the metrics that they need.
+POWER_METRICS: Mapping[str, str] = {"power": "time", "energy": "time", "rate_per_watt": "rate"}
 
 
 def at_size(run: Run, ranks: int) -> Run:
@@ -89,6 +94,53 @@ def _modelled_sockets(run: Run, ranks: int) -> int | None:
         own = nodes.of[:ranks].count(node)
         used += min(model.sockets, own if spread else math.ceil(own / model.cores))
     return used
+
+
+def whole_factor(summary: Summary, traits: Traits) -> float:
+    """Return the factor that converts a quantity to that of all ranks together."""
+    alone = traits.per_rank or summary.axes.get("scope") == "star"
+    return float(summary.ranks) if alone and summary.better == "higher" else 1.0
+
+
+def powered(metric: str, summary: Summary, power: Power) -> Summary | None:
+    """Return the summary of a metric of POWER_METRICS, from that of the metric it needs; None without power.
+
+    Its values vary as those of `summary` do, except watts, which are one number.
+    """
+    if metric == "power":
+        return None if power.watts is None else _as(summary, metric, "W", "lower", 0.0, power.watts)
+    if metric == "energy":
+        value, unit, better = power.joules, "J", "lower"
+    else:
+        value, unit, better = power.per_watt, _per_watt(summary.unit), "higher"
+    return None if value is None else _as(summary, metric, unit, better, value / summary.median)
+
+
+def _per_watt(unit: str) -> str:
+    """Return the unit of a rate per watt: flop/J for flop/s."""
+    return f"{unit.removesuffix('/s')}/J"
+
+
+def _as(summary: Summary, metric: str, unit: str, better: str, factor: float, value: float = 0.0) -> Summary:
+    """Return the summary with all its values times a factor, plus a value that does not vary."""
+
+    def of(one: float | None) -> float | None:
+        return None if one is None or not factor else one * factor
+
+    return replace(
+        summary,
+        metric=metric,
+        unit=unit,
+        better=better,
+        median=summary.median * factor + value,
+        low=of(summary.low),
+        high=of(summary.high),
+        minimum=of(summary.minimum),
+        mean=of(summary.mean),
+        p90=of(summary.p90),
+        p99=of(summary.p99),
+        launch_medians=tuple(one * factor + value for one in summary.launch_medians),
+    )
 
 
 def power_of(

@@ -90,6 +90,8 @@ def _outcome(one: JudgedRow) -> bool | str | None:
 def _made_by(part: StudyFigure | StudyTable) -> str:
     if isinstance(part, StudyFigure):
         names = [curve.measures for curve in part.curves]
+    elif part.of_metrics:
+        names = [f"{program}.{column.measures}" for program in part.programs for column in part.columns]
     elif part.programs:
         names = [f"{program}.{part.measures}" for program in part.programs]
     else:

@@ -1,4 +1,4 @@
-"""Programs of a paper in several arrangements as bars, a figure beside their table."""
+"""Programs of a paper as bars, a figure beside their table: in arrangements, or on several machines."""
 
 from __future__ import annotations
 
@@ -6,11 +6,59 @@ from collections.abc import Sequence
 
 from kiviat.analysis.published.study import TableLine
 from kiviat.record.studies import StudyTable
+from kiviat.record.units import counted
 from kiviat.report.html.figure import Figure, Line, Panel, RunLabel
 
 
 def bars_of(table: StudyTable, lines: Sequence[TableLine], labels: Sequence[RunLabel]) -> Figure | None:
-    """Return the table as bars, a panel for each machine: each program's values over its first."""
+    """Return the table as bars of programs; None if there is nothing to compare."""
+    return _of_metrics(table, lines, labels) if table.of_metrics else _of_arrangements(table, lines, labels)
+
+
+def _of_metrics(table: StudyTable, lines: Sequence[TableLine], labels: Sequence[RunLabel]) -> Figure | None:
+    """Return a panel for each column: the machines' values over those of the first machine."""
+    programs = list(dict.fromkeys(line.title for line in lines))
+    places = list(dict.fromkeys(line.machine for line in lines))
+    if len(places) < 2:
+        return None
+    values = {
+        (line.machine, line.title, number): cell.value
+        for line in lines
+        for number, cell in enumerate(line.cells)
+    }
+    panels = []
+    for number, column in enumerate(table.columns):
+        bars = []
+        for place in places:
+            points = []
+            for at, program in enumerate(programs):
+                first, own = (values.get((one, program, number)) for one in (places[0], place))
+                if first and own is not None:
+                    points.append((float(at), own / first))
+            colour = (*labels[place].colour, len(labels))
+            bars.append(Line(labels[place].label, "bars", colour, place, tuple(points)))
+        if len([bar for bar in bars if bar.points]) > 1:
+            panels.append(Panel(column.title, (), tuple(bars)))
+    if not panels:
+        return None
+    return Figure(
+        table.number,
+        "study",
+        table.title,
+        f"on {counted(lines[0].ranks or 0, 'rank')}, over {labels[places[0]].label}",
+        "program",
+        "1",
+        False,
+        f"{len(programs)} programs on {len(places)} machines.",
+        tuple(panels),
+        tuple(programs),
+    )
+
+
+def _of_arrangements(
+    table: StudyTable, lines: Sequence[TableLine], labels: Sequence[RunLabel]
+) -> Figure | None:
+    """Return a panel for each machine: each program's values over its first."""
     programs = list(dict.fromkeys(line.title for line in lines))
     panels = []
     for place in dict.fromkeys(line.machine for line in lines):

@@ -83,7 +83,7 @@ class Part:
     lines: list[tuple[str, str, list[Shown]]]
     sentences: list[Sentence]
     untold: list[Untold]
-    missing: str
+    missing: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ def _figure_part(
         lines=[],
         sentences=_told(rows),
         untold=_untold(rows),
-        missing="" if curves else "No results here draw this figure.",
+        missing=[] if curves else ["No results here draw this figure."],
     )
 
 
@@ -307,12 +307,15 @@ def _table_part(
     shown = [
         (
             machines[line.machine].label if not at or lines[at - 1].machine != line.machine else "",
-            line.title,
+            ", ".join(filter(None, (line.title, counted(line.ranks, "rank") if line.ranks else ""))),
             _shown(table, line),
         )
         for at, line in enumerate(lines)
     ]
     title = f"{part_name(table)}: {table.title}"
+    reasons = (
+        [cell.reason for line in lines for cell in line.cells if cell.reason] if table.of_metrics else []
+    )
     return Part(
         id=f"table-{re.sub(r'[^A-Za-z0-9]+', '-', table.number)}",
         title=title,
@@ -325,7 +328,7 @@ def _table_part(
         lines=shown,
         sentences=_told(rows),
         untold=_untold(rows),
-        missing="" if lines else "No results here fill this table.",
+        missing=list(dict.fromkeys(reasons)) if lines else ["No results here fill this table."],
     )
 
 

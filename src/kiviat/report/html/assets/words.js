@@ -26,6 +26,7 @@ const kiviat = (() => {
   function quantity(value, unit, write = threeDigits) {
     if (value === null) return "unavailable";
     if (unit === "B") return bytes(Math.round(value));
+    if (unit.endsWith("/J")) return `${quantity(value, unit.replace("/J", "/s"), write)} per W`;
     const [lowest, highest] = SCALED[unit] || [0, 0];
     let power = 0;
     if (value) {
