@@ -13,7 +13,14 @@ from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.published.forms import FORMS
 from kiviat.analysis.published.question import Case, Point, Quantity, all_rows
 from kiviat.analysis.published.sources import MachineResults
-from kiviat.analysis.published.study import JudgedRow, drawn, summed, table_lines, verdicts
+from kiviat.analysis.published.study import (
+    JudgedRow,
+    drawn,
+    reasons,
+    summed,
+    table_lines,
+    verdicts,
+)
 from kiviat.launch.substrates.simulated import described_machine
 from kiviat.machine.modelled.machine import find_machine
 from kiviat.record import InputError
@@ -34,7 +41,7 @@ from kiviat.report.facts.runs import labels as run_labels
 from kiviat.report.study.paper_page import render_study
 from kiviat.report.study.platforms import platforms
 from tests.report.modelled import ONCE, model, simulated_run
-from tests.report.synthetic import make_run, row
+from tests.report.synthetic import failed, make_run, row
 
 ALTIX, DELL = "SGI Altix 3700 BX2", "Dell PowerEdge 1850 (Tungsten 2)"
 STUDY = StudyDefinition("P3", "Interconnects", "", "fatoohi-saini-ciotti", ())
@@ -284,6 +291,32 @@ def test_a_table_at_the_top_of_the_page_describes_the_platforms() -> None:
     html = render_study(STUDY, [modelled, real], [])
     assert html.index("4.40 Gflop/s per core") < html.index('id="summary"')
     assert html.count("AMD EPYC 7543 32-Core Processor") == 1
+
+
+def test_a_figure_without_results_says_why() -> None:
+    """Rhodopsin is LAMMPS: modelled machines have its recordings, or a reason in one line."""
+    study = find_study("P1")
+    strong = next(one for one in study.figures if one.number == "19-20")
+    without = replace(machine(SC072, programs(4.0, 64), "sc072"), lacking={"rhodopsin": "not recorded"})
+    assert reasons(study, strong, [without], set()) == ["sc072: cannot say: not recorded"]
+    assert render_study(study, [without], []).count("sc072: cannot say: not recorded") == 3  # and energy
+    given = machine(SC072, programs(4.0, 64), "sc072")
+    words = "sc072: cannot say: no results of lammps-rhodo or replays of rhodo-strong"
+    assert reasons(study, strong, [given], set()) == [words]
+    lost = failed("x", "lammps-rhodo/ranks=1", "data.rhodo is nowhere", "skipped", ranks=1)
+    failing = machine(SC072, [*programs(4.0, 64), lost], "sc072")
+    words = "sc072: cannot say: lammps-rhodo/ranks=1 skipped: data.rhodo is nowhere"
+    assert reasons(study, strong, [failing], set()) == [words]
+    axes = {"program": "rhodo-strong"}
+    replays = [
+        replace(one, benchmark="replay", metric="total_time", axes=axes, case=f"replay/ranks={one.ranks}")
+        for one in times("replay", {1: 9.0, 8: 1.5})
+    ]
+    lacking = {"rhodopsin": "recorded on up to 8 ranks"}
+    replayed = replace(machine(SC072, replays, "sc072"), lacking=lacking)
+    (curve,) = drawn(strong, [replayed])
+    assert [x for x, *_ in curve.points] == [1.0, 8.0]
+    assert reasons(study, strong, [replayed], {0}) == ["sc072: cannot say: recorded on up to 8 ranks"]
 
 
 @pytest.mark.parametrize("path", study_files(), ids=lambda path: path.stem)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from kiviat.cli.commands import study
 from kiviat.cli.main import main
 from kiviat.cli.options.arguments import parsed
-from kiviat.cli.options.request import RunRequest, StudyRequest
+from kiviat.cli.options.request import RunReplayRequest, RunRequest, StudyRequest
 from kiviat.cli.subcommands import study_runs
-from kiviat.cli.subcommands.study_runs import places_of, ran
+from kiviat.cli.subcommands.study_runs import Made, places_of, ran
 from kiviat.record import InputError
+from kiviat.record.run import PlanOfRun
 from kiviat.record.studies import StudyDefinition, StudyRun, find_study
+from tests.report.synthetic import make_run
 
 RUN = StudyRun(
     "pairs",
@@ -30,7 +33,7 @@ def request(*words: str) -> StudyRequest:
     return asked
 
 
-def asked_of(run: StudyRun, folder: Path, *words: str, study: StudyDefinition = STUDY) -> list[RunRequest]:
+def asked_of(run: StudyRun, folder: Path, *words: str, of: StudyDefinition = STUDY) -> list[RunRequest]:
     """Return the requests that a study passes to `kiviat run`."""
     seen: list[RunRequest] = []
 
@@ -39,8 +42,8 @@ def asked_of(run: StudyRun, folder: Path, *words: str, study: StudyDefinition = 
         return 0, None
 
     given = request(*words)
-    for place in places_of(study, given):
-        ran(study, run, place, given, folder, run_once)
+    for place in places_of(of, given):
+        ran(of, run, place, given, folder, run_once)
     return seen
 
 
@@ -80,16 +83,16 @@ def test_shapes_that_do_not_fit_are_left_out(tmp_path: Path) -> None:
 
 
 def test_what_is_complete_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Made:
+    class Kept:
         state = "complete"
 
     path = tmp_path / "made"
     monkeypatch.setattr(study_runs, "list_runs", lambda home: [path])
-    monkeypatch.setattr(study_runs, "read_run", lambda one: Made)
+    monkeypatch.setattr(study_runs, "read_run", lambda one: Kept)
     given = request()
     (place,) = places_of(STUDY, given)
-    assert ran(STUDY, RUN, place, given, tmp_path, lambda one: (2, None)) == (0, path)
-    Made.state = "interrupted"
+    assert ran(STUDY, RUN, place, given, tmp_path, lambda one: (2, None)) == Made(0, (path,))
+    Kept.state = "interrupted"
     seen: list[RunRequest] = []
 
     def go_on(one: RunRequest) -> tuple[int, Path | None]:
@@ -98,6 +101,82 @@ def test_what_is_complete_is_not_run_again(tmp_path: Path, monkeypatch: pytest.M
 
     ran(STUDY, RUN, place, given, tmp_path, go_on)
     assert [one.resume for one in seen] == [str(path)]
+
+
+RECORDED = replace(RUN, name="protein", ranks=8, traces=("weak", "strong"), quick={"run": False})
+
+
+def recorded(folder: Path, *files: str) -> None:
+    (folder / "traces").mkdir()
+    for name in files:
+        (folder / "traces" / name).touch()
+
+
+def made(folder: Path, where: str, *words: str) -> Made:
+    """Return what becomes of the recorded run on a place; benchmarks are refused there."""
+    given = request("--on", where, *words)
+    (place,) = places_of(STUDY, given)
+
+    def refuse(one: RunRequest) -> tuple[int, Path | None]:
+        raise InputError("there is no such program")
+
+    return ran(STUDY, RECORDED, place, given, folder, refuse)
+
+
+def test_programs_of_others_are_replayed_on_modelled_machines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recordings on up to the number of ranks of the run are replayed; the rest has a reason."""
+    seen: list[tuple[str, str]] = []
+
+    def replay_once(asked: RunReplayRequest, called: str) -> tuple[int, Path]:
+        seen.append((Path(asked.replay).name, called))
+        return 0, tmp_path / called
+
+    @dataclass
+    class Recording:
+        path: Path
+        crc32: int = 1
+
+        @property
+        def ranks(self) -> int:
+            return int(self.path.stem.rpartition("-")[2])
+
+    monkeypatch.setattr(study_runs, "replay_once", replay_once)
+    monkeypatch.setattr(study_runs, "read_trace", Recording)
+    nothing = made(tmp_path, "simulated:altix-bx2")
+    missing = (
+        "no recording traces/{}-*.trace in the study's folder, which `kiviat trace` makes on a real machine"
+    )
+    assert nothing == Made(reason=f"{missing.format('weak')}; {missing.format('strong')}")
+    recorded(tmp_path, "weak-2.trace", "weak-4.trace", "weak-16.trace")
+    some = made(tmp_path, "simulated:altix-bx2")
+    assert seen == [("weak-2.trace", "weak"), ("weak-4.trace", "weak")]
+    assert some.paths == (tmp_path / "weak", tmp_path / "weak")
+    assert some.reason == f"weak is recorded on up to 4 ranks, not beyond; {missing.format('strong')}"
+    assert made(tmp_path, "native", "-n", "2") == Made(reason="there is no such program")
+    assert made(tmp_path, "native", "--quick") == Made(reason="left out by --quick")
+
+
+def test_damaged_recordings_are_left_out_with_the_reason(tmp_path: Path) -> None:
+    recorded(tmp_path, "weak-2.trace")
+    damaged, missing = made(tmp_path, "simulated:altix-bx2").reason.split("; ")
+    assert "weak-2.trace" in damaged and "strong-*.trace" in missing
+
+
+def test_runs_that_are_given_belong_to_the_part_that_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Figures that name a run of the study have results that `--with` gives, too."""
+    plans = {"a": "T-pairs", "b": "standard", "c": "U-pairs"}
+
+    def read(path: Path) -> object:
+        return replace(make_run(), plan=PlanOfRun(plans[path.name], "", {}, 1))
+
+    monkeypatch.setattr(study, "read_run", read)
+    monkeypatch.setattr(study, "find_run", Path)
+    (group,) = study.runs_by_machine(STUDY, [], ["a", "b", "c"])
+    assert [part.name for part in group.parts] == ["pairs", "", ""]
 
 
 def test_runs_that_are_given_alone_run_nothing() -> None:

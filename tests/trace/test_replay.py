@@ -168,3 +168,39 @@ def test_what_if_replays_twice(openmpi: Toolchain, built: Built, record: Record,
     lines = [line.split(",") for line in done.stdout.splitlines()]
     (total,) = (dict(zip(lines[0], line, strict=True)) for line in lines[1:] if "total_time" in line)
     assert float(total["ratio"]) > 1.1
+
+
+STUDY = """
+schema = "kiviat.study/1"
+name = "R"
+title = "A program of others"
+summary = "a ring"
+ranks = 16
+
+[[runs]]
+name = "ring"
+cases = [{ benchmarks = "lammps-rhodo" }]
+traces = ["ring"]
+
+[[figures]]
+number = "1"
+title = "A ring"
+x = "ranks"
+curves = [{ measures = "replay.total_time", axes = { program = "ring" } }]
+"""
+
+
+def test_a_study_replays_what_modelled_machines_cannot_run(
+    toolchain: Toolchain, built: Built, record: Record, tmp_path: Path
+) -> None:
+    recorded = record(toolchain, built(toolchain, "calls.c"), "ring", ranks=2)
+    (tmp_path / "r.toml").write_text(STUDY)
+    command = ("study", "r.toml", "--on", f"simulated:{SMALL}", "-o", ".")
+    (tmp_path / "traces").mkdir()
+    recorded.path.rename(tmp_path / "traces" / "ring-2.trace")
+    done = kiviat(tmp_path, *command)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "R.html").read_text()
+    assert "cannot say: ring is recorded on up to 2 ranks, not beyond" in page
+    assert "No results" not in page and 'class="curve"' in page
+    assert "already there" in kiviat(tmp_path, *command).stdout

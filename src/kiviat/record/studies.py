@@ -24,6 +24,9 @@ class StudyRun:
     `cases`, `launches` and `controls` have the same form as in plans. `ranks` is the largest number of ranks,
     0 for that of the study; `shape`, such as "8x2", replaces it. `quick` lists the changes made by `--quick`:
     "run = false" omits the run; "ranks", "bytes" and "axes" replace those of all its cases.
+
+    `traces` names recordings of programs that modelled machines cannot run: instead of the cases they replay
+    each NAME-*.trace in the folder traces/ of the study's results, as program NAME of the benchmark "replay".
     """
 
     name: str
@@ -36,6 +39,13 @@ class StudyRun:
     launches: int = 5
     controls: Mapping[str, Any] = field(default_factory=dict)
     quick: Mapping[str, Any] = field(default_factory=dict)
+    traces: tuple[str, ...] = ()
+
+    def measures(self, benchmark: str, axes: Mapping[str, Scalar]) -> bool:
+        """Return whether the run has cases of a benchmark, or replays of the program in `axes`."""
+        named = (case["benchmarks"] for case in self.cases)
+        of_cases = {name for one in named for name in ([one] if isinstance(one, str) else one)}
+        return benchmark in of_cases or (benchmark == "replay" and axes.get("program") in self.traces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +177,10 @@ def read_study(path: Path) -> StudyDefinition:
         raise InputError(f"{path}: {error}") from None
     if wrong := first_wrong(data, "study"):
         raise InputError(f"{path}: {wrong}; schema/study.schema.json defines the format")
-    runs = tuple(StudyRun(**{**run, "cases": tuple(run["cases"])}) for run in data["runs"])
+    runs = tuple(
+        StudyRun(**{**run, "cases": tuple(run["cases"]), "traces": tuple(run.get("traces", ()))})
+        for run in data["runs"]
+    )
     names = [run.name for run in runs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"{path}: two runs are called {twice!r}; give each a name of its own")

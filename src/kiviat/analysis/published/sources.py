@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,10 @@ from kiviat.record.types import Row, Scalar
 
 @dataclass(frozen=True)
 class MachineResults:
-    """All results of one machine. `parts` maps the identifier of each of its runs to the run of the study."""
+    """All results of one machine. `parts` maps the identifier of each of its runs to the run of the study.
+
+    `lacking` has the reason for each run of the study that gave no results, or not all.
+    """
 
     label: str
     runs: tuple[Run, ...]
@@ -30,6 +33,7 @@ class MachineResults:
     rows: Sequence[Row]
     traits: TraitsByName
     parts: Mapping[str, str]
+    lacking: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def predicted(self) -> bool:

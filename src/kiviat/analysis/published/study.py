@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -358,6 +358,59 @@ def _axes_of(table: StudyTable, machine: MachineResults, program: str) -> tuple[
     if not found or wanted in found:
         return table.axes, program.upper()
     return found[0], f"{program.upper()} class {found[0].get('class', '')}".strip()
+
+
+# ---- Reasons for missing results
+
+
+def reasons(
+    study: StudyDefinition,
+    part: StudyFigure | StudyTable,
+    machines: Sequence[MachineResults],
+    there: Set[int],
+) -> list[str]:
+    """Return why a figure or table lacks results, a line for each machine; `there` are those that it has.
+
+    Machines whose results it has may lack some, such as those on more ranks than were recorded.
+    """
+    asked = list(_asked_by(part))
+    found = []
+    for place, machine in enumerate(machines):
+        known = [
+            machine.lacking[run.name]
+            for run in study.runs
+            if run.name in machine.lacking
+            and any(
+                run.name == named or (not named and run.measures(benchmark, axes))
+                for named, benchmark, axes in asked
+            )
+        ]
+        if not known and place not in there:
+            known = [_failure(machine, [(benchmark, axes) for _, benchmark, axes in asked])]
+        found += [f"{machine.label}: cannot say: {why}" for why in known]
+    return found
+
+
+def _asked_by(part: StudyFigure | StudyTable) -> Iterator[tuple[str, str, Mapping[str, Scalar]]]:
+    """Yield for each curve, program or column: its run of the study, if named, its benchmark and axes."""
+    if isinstance(part, StudyFigure):
+        for curve in part.curves:
+            yield curve.run, curve.measures.split(".")[0], curve.axes
+        return
+    for name in part.programs or [column.measures.split(".")[0] for column in part.columns]:
+        yield "", name, part.axes
+
+
+def _failure(machine: MachineResults, asked: Sequence[tuple[str, Mapping[str, Scalar]]]) -> str:
+    """Return why the machine has no results of these benchmarks."""
+    for row in machine.rows:
+        if row.outcome != "ok" and any(row.benchmark == benchmark for benchmark, _ in asked):
+            return f"{row.case} {row.outcome}: {row.reason or 'no reason given'}"
+    named = (
+        f"replays of {axes['program']}" if benchmark == "replay" and "program" in axes else benchmark
+        for benchmark, axes in asked
+    )
+    return f"no results of {' or '.join(dict.fromkeys(named))}"
 
 
 # ---- Verdicts

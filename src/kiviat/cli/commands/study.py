@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kiviat.analysis.aggregate.summary import summarise
@@ -35,10 +35,18 @@ from kiviat.store.tables import load_tables
 
 @dataclass(frozen=True)
 class _Part:
-    """A run and the part of the study that it is, "" for one that `--with` names."""
+    """A run and the part of the study that it is, "" for a run of something else that `--with` names."""
 
     path: Path
     name: str
+
+
+@dataclass
+class _Group:
+    """The runs of a machine, and why it lacks results of a part."""
+
+    parts: list[_Part] = field(default_factory=list)
+    reasons: dict[str, str] = field(default_factory=dict)
 
 
 def execute(request: StudyRequest) -> int:
@@ -54,12 +62,12 @@ def execute(request: StudyRequest) -> int:
     # Standard output has the result, which programs may read.
     with nullcontext() if request.format == "table" else redirect_stdout(sys.stderr):
         for place in places:
-            code, parts = _ran(study, place, request, folder)
+            code, group = _ran(study, place, request, folder)
             worst = max(worst, code)
-            groups.append(parts)
+            groups.append(group)
     if request.dry_run:
         return worst
-    machines = _machines(_with_given([group for group in groups if group], request.with_runs))
+    machines = _machines(runs_by_machine(study, groups, request.with_runs))
     if not machines:
         raise InputError(f"study {study.name} has no results: give --on WHERE or --with RUN")
     judged = verdicts(study, machines)
@@ -91,38 +99,50 @@ def _command(request: StudyRequest) -> str:
 
 def _ran(
     study: StudyDefinition, place: StudyPlace, request: StudyRequest, folder: Path
-) -> tuple[int, list[_Part]]:
-    worst, parts = 0, []
+) -> tuple[int, _Group]:
+    worst, group = 0, _Group()
     for run in study.runs:
-        code, path = ran(study, run, place, request, folder, run_once)
-        worst = max(worst, code)
-        parts += [_Part(path, run.name)] if path else []
-    return worst, parts
+        made = ran(study, run, place, request, folder, run_once)
+        worst = max(worst, made.code)
+        group.parts += [_Part(path, run.name) for path in made.paths]
+        if made.reason:
+            group.reasons[run.name] = made.reason
+    return worst, group
 
 
-def _with_given(made: Sequence[Sequence[_Part]], names: Sequence[str]) -> list[list[_Part]]:
+def runs_by_machine(study: StudyDefinition, made: Sequence[_Group], names: Sequence[str]) -> list[_Group]:
     """Return the runs of each place and those that `--with` names, all of one machine together."""
-    groups: dict[tuple[str, str, str], list[_Part]] = {}
-    parts = [part for group in made for part in group]
-    for part in [*parts, *(_Part(find_run(name), "") for name in names)]:
-        run = read_run(part.path)
-        key = run.machine.name, run.clock, run.machine.model.hash if run.machine.model else ""
-        groups.setdefault(key, []).append(part)
+    groups: dict[tuple[str, str, str], _Group] = {}
+    given = [_Group([_Part(path, _part_of(study, path))]) for path in map(find_run, names)]
+    for group in [*made, *given]:
+        for part in group.parts:
+            run = read_run(part.path)
+            key = run.machine.name, run.clock, run.machine.model.hash if run.machine.model else ""
+            same = groups.setdefault(key, _Group())
+            same.parts.append(part)
+            same.reasons.update(group.reasons)
     return list(groups.values())
 
 
-def _machines(groups: Sequence[Sequence[_Part]]) -> list[MachineResults]:
+def _part_of(study: StudyDefinition, path: Path) -> str:
+    """Return the part of the study that an earlier `kiviat study` made as this run; "" for other runs."""
+    plan = read_run(path).plan
+    parts = {f"{study.name}-{run.name}": run.name for run in study.runs}
+    return parts.get(plan.name, "") if plan else ""
+
+
+def _machines(groups: Sequence[_Group]) -> list[MachineResults]:
     loaded: list[tuple[list[Run], list[Row], list[Path], dict[str, str]]] = []
     for group in groups:
         runs, rows, names = [], [], {}
-        for part in group:
+        for part in group.parts:
             run, its_rows, warnings = load(part.path)
             for warning in warnings:
                 print(f"kiviat: {warning}", file=sys.stderr)
             runs.append(run)
             rows += its_rows
             names[run.id] = part.name
-        loaded.append((runs, rows, [part.path for part in group], names))
+        loaded.append((runs, rows, [part.path for part in group.parts], names))
     called = labels([runs[0] for runs, *_ in loaded])
     return [
         MachineResults(
@@ -133,8 +153,9 @@ def _machines(groups: Sequence[Sequence[_Part]]) -> list[MachineResults]:
             rows,
             traits_of(run.benchmarks for run in runs),
             names,
+            group.reasons,
         )
-        for (runs, rows, paths, names), label in zip(loaded, called, strict=True)
+        for (runs, rows, paths, names), label, group in zip(loaded, called, groups, strict=True)
     ]
 
 

@@ -29,6 +29,11 @@ def execute(request: RunReplayRequest) -> int:
 
     Raise InputError unless `--on` names a simulated machine.
     """
+    return replay_once(request)[0]
+
+
+def replay_once(request: RunReplayRequest, called: str = "") -> tuple[int, Path]:
+    """Return the exit code and the run's directory; `called` is the name of the program in the record."""
     trace = read_trace(Path(request.replay))
     refuse_benchmarks(request, "--replay")
     substrate = substrate_of(request.where.on)
@@ -49,6 +54,7 @@ def execute(request: RunReplayRequest) -> int:
             run=directory.id,
             on_launch=directory.set_launch,
             timeout_s=request.timeout,
+            called=called,
         )
         directory.append(replayed.record)
         directory.finish("complete" if replayed.ended.signal is None else "interrupted")
@@ -56,12 +62,12 @@ def execute(request: RunReplayRequest) -> int:
     if replayed.ended.reason or request.verbosity != "quiet":
         code = _tell(path, substrate, trace, speed, replayed)
         if code:
-            return code
+            return code, path
     page = Path(request.report) if request.report else path / "report.html"
     run, rows, _ = load(path)
     write_report([run], rows, page)
     print(path if request.verbosity == "quiet" else f"report   {page}")
-    return 0
+    return 0, path
 
 
 def placed(trace: Trace, ranks: str | None, where: Where) -> Where:

@@ -11,13 +11,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from kiviat.cli.options.request import PlanOptions, RunRequest, StudyRequest, Where
+from kiviat.cli.options.request import PlanOptions, RunReplayRequest, RunRequest, StudyRequest, Where
 from kiviat.cli.options.substrate import options_of, scheduler_to_ask, settled_shape, substrate_of
 from kiviat.cli.subcommands.run_arrangements import Run
+from kiviat.cli.subcommands.run_replay import replay_once
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.record import InputError, write_whole
 from kiviat.record.studies import StudyDefinition, StudyRun
+from kiviat.record.units import counted
 from kiviat.store import list_runs, read_run
+from kiviat.trace import Trace, read_trace
+
+TRACES = "traces"  # folder of recordings, in that of the study
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,15 @@ def _split(word: str) -> list[str]:
     return [f"simulated:{name}" for name in rest.split(",")] if kind == "simulated" else [word]
 
 
+@dataclass(frozen=True)
+class Made:
+    """A run of a study on a place: exit code, directories, and why results lack, "" if none does."""
+
+    code: int = 0
+    paths: tuple[Path, ...] = ()
+    reason: str = ""
+
+
 def ran(
     study: StudyDefinition,
     run: StudyRun,
@@ -77,36 +91,30 @@ def ran(
     request: StudyRequest,
     folder: Path,
     run_once: Run,
-) -> tuple[int, Path | None]:
-    """Make one run of a study, or find it made; the exit code, and None if the machine has no room for it."""
+) -> Made:
+    """Make one run of a study, or find it made."""
+    if request.quick and run.quick.get("run") is False:
+        return Made(reason="left out by --quick")
     ranks = _ranks(study, run, place, request)
     if ranks is None:
-        return 0, None
-    if request.quick and run.quick.get("run") is False:
-        return 0, None
-    text = _plan(study, run, request)
-    where = Where(
-        on=None if place.on == "native" else place.on,
-        ppn=run.ppn or (None if run.shape else _asked(request)[1]),
-        place=run.place,
-        bind=_bind(run, place),
-    )
-    version = place.substrate.machine.hash if place.substrate.machine else ""
-    seen = json.dumps([text, ranks, where.ppn, run.place, run.bind, version, request.mpi])
-    key = hashlib.sha256(seen.encode()).hexdigest()[:8]
-    home = folder / "runs" / place.folder / f"{run.name}-{key}"
+        return Made(reason=f"there is no room for {run.shape or 'several ranks'}")
     print(f"\n{place.on}: {run.name}", flush=True)
+    if run.traces and place.substrate.machine:
+        return _replayed(run, int(ranks), place, request, folder)
+    text = _plan(study, run, request)
+    where = _where(run, place, request)
+    home = _home(folder, place, run.name, [text, ranks, where.ppn, run.place, run.bind], request)
     resume = None
     for path in list_runs(home):
         if read_run(path).state == "complete":
             print(f"already there: {path}")
-            return 0, path
+            return Made(0, (path,))
         resume = path
     common: dict[str, Any] = {"mpi": request.mpi, "dry_run": request.dry_run, "verbosity": "quiet"}
     if request.dry_run:
         common["verbosity"] = "normal"
     if resume:
-        return run_once(RunRequest(resume=str(resume), **common))
+        return _made(*run_once(RunRequest(resume=str(resume), **common)))
     with TemporaryDirectory(prefix="kiviat-") as draft:
         if not request.dry_run:
             home.mkdir(parents=True, exist_ok=True)
@@ -114,10 +122,77 @@ def ran(
         write_whole(text, plan, "plan")
         what = PlanOptions(plan=str(plan), ranks=ranks)
         try:
-            return run_once(RunRequest(what=what, where=where, output=str(home), **common))
+            return _made(*run_once(RunRequest(what=what, where=where, output=str(home), **common)))
         except InputError as error:
             print(f"left out: {error}")
-            return 0, None
+            return Made(reason=str(error))
+
+
+def _made(code: int, path: Path | None) -> Made:
+    return Made(code, (path,) if path else ())
+
+
+def _where(run: StudyRun, place: StudyPlace, request: StudyRequest) -> Where:
+    return Where(
+        on=None if place.on == "native" else place.on,
+        ppn=run.ppn or (None if run.shape else _asked(request)[1]),
+        place=run.place,
+        bind=_bind(run, place),
+    )
+
+
+def _home(folder: Path, place: StudyPlace, name: str, settings: list[Any], request: StudyRequest) -> Path:
+    """Return the folder of runs that have these settings, on this version of the machine."""
+    version = place.substrate.machine.hash if place.substrate.machine else ""
+    seen = json.dumps([*settings, version, request.mpi])
+    return folder / "runs" / place.folder / f"{name}-{hashlib.sha256(seen.encode()).hexdigest()[:8]}"
+
+
+def _replayed(run: StudyRun, most: int, place: StudyPlace, request: StudyRequest, folder: Path) -> Made:
+    """Replay the recordings of a run on up to `most` ranks, or find them replayed."""
+    code, paths, reasons = 0, [], []
+    for name in run.traces:
+        reached, refused = 0, False
+        for file in sorted((folder / TRACES).glob(f"{name}-*.trace")):
+            try:
+                trace = read_trace(file)
+                if trace.ranks > most:
+                    continue
+                worst, path = _replayed_once(run, name, trace, place, request, folder)
+            except InputError as error:
+                print(f"left out: {error}")
+                reasons.append(str(error))
+                refused = True
+                continue
+            code, reached = max(code, worst), max(reached, trace.ranks)
+            paths += [path] if path else []
+        if not reached and not refused:
+            where = f"{TRACES}/{name}-*.trace in the study's folder"
+            reasons.append(f"no recording {where}, which `kiviat trace` makes on a real machine")
+        elif 0 < reached < most:
+            reasons.append(f"{name} is recorded on up to {counted(reached, 'rank')}, not beyond")
+    for reason in reasons:
+        print(f"cannot say: {reason}")
+    return Made(code, tuple(paths), "; ".join(reasons))
+
+
+def _replayed_once(
+    run: StudyRun, name: str, trace: Trace, place: StudyPlace, request: StudyRequest, folder: Path
+) -> tuple[int, Path | None]:
+    where = _where(run, place, request)
+    settings = [trace.crc32, trace.ranks, where.ppn, run.place, run.bind]
+    home = _home(folder, place, f"{name}-{trace.ranks}", settings, request)
+    for path in list_runs(home):
+        if read_run(path).state == "complete":
+            print(f"already there: {path}")
+            return 0, path
+    if request.dry_run:
+        print(f"would replay {trace.path}")
+        return 0, None
+    asked = RunReplayRequest(
+        replay=str(trace.path), where=where, output=str(home), mpi=request.mpi, verbosity="quiet"
+    )
+    return replay_once(asked, name)
 
 
 def _bind(run: StudyRun, place: StudyPlace) -> str | None:

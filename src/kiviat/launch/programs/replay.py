@@ -87,8 +87,12 @@ def replay(
     run: str = "replay",
     on_launch: Callable[[Mapping[str, Any]], None] = lambda launch: None,
     timeout_s: float | None = None,
+    called: str = "",
 ) -> Replayed:
-    """Simulate the trace, with files in `folder`. Raise InputError if the trace is damaged."""
+    """Simulate the trace, with files in `folder`. Raise InputError if the trace is damaged.
+
+    `called` is the name of the program in the record, by default that of the recorded one.
+    """
     toolchain = find_toolchain(SIMULATOR)
     program = build(toolchain, product=REPLAYER, tell=_tell)
     start = Simulated(machine, REPLAYER).start(toolchain, trace.ranks, folder, options)
@@ -112,7 +116,7 @@ def replay(
     found = ProgramFacts(
         BENCHMARK,
         trace.ranks,
-        {"program": trace.program},
+        {"program": called or trace.program},
         "a trace has no payload",
         () if told is None else _metrics(told),
         _notes(trace, speed),

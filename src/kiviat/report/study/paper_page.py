@@ -17,6 +17,7 @@ from kiviat.analysis.published.study import (
     TableLine,
     drawn,
     part_name,
+    reasons,
     rows_of_parts,
     summed,
     table_lines,
@@ -106,7 +107,7 @@ def render_study(
         for table, rows in zip(study.tables, tabled, strict=True)
     ]
     parts += [
-        _figure_part(number, figure, machines, labels, rows)
+        _figure_part(study, number, figure, machines, labels, rows)
         for number, (figure, rows) in enumerate(zip(study.figures, figured, strict=True), 1)
     ]
     paper = next((paper for paper in papers() if paper.name == study.paper), None)
@@ -227,6 +228,7 @@ def _named(one: JudgedRow) -> str:
 
 
 def _figure_part(
+    study: StudyDefinition,
     number: int,
     figure: StudyFigure,
     machines: Sequence[MachineResults],
@@ -250,7 +252,7 @@ def _figure_part(
         lines=[],
         sentences=_told(rows),
         untold=_untold(rows),
-        missing=[] if curves else ["No results here draw this figure."],
+        missing=reasons(study, figure, machines, {one.machine for one in curves}),
     )
 
 
@@ -313,9 +315,8 @@ def _table_part(
         for at, line in enumerate(lines)
     ]
     title = f"{part_name(table)}: {table.title}"
-    reasons = (
-        [cell.reason for line in lines for cell in line.cells if cell.reason] if table.of_metrics else []
-    )
+    missing = reasons(study, table, machines, {line.machine for line in lines})
+    missing += [cell.reason for line in lines for cell in line.cells if table.of_metrics and cell.reason]
     return Part(
         id=f"table-{re.sub(r'[^A-Za-z0-9]+', '-', table.number)}",
         title=title,
@@ -328,7 +329,7 @@ def _table_part(
         lines=shown,
         sentences=_told(rows),
         untold=_untold(rows),
-        missing=list(dict.fromkeys(reasons)) if lines else ["No results here fill this table."],
+        missing=list(dict.fromkeys(missing)),
     )
 
 
