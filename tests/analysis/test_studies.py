@@ -319,6 +319,45 @@ def test_a_figure_without_results_says_why() -> None:
     assert reasons(study, strong, [replayed], {0}) == ["sc072: cannot say: recorded on up to 8 ranks"]
 
 
+BALANCED = {2: (10e9, 1e9, 4e9), 4: (16e9, 0.5e9, 4e9)}  # ranks: HPL, random ring and copy of each rank
+
+
+def balanced(published: str = ALTIX) -> MachineResults:
+    rows = []
+    for ranks, (hpl, ring, copy) in BALANCED.items():
+        of: dict[str, Any] = {"bytes": None}
+        rows += [
+            row("x", "rate", "flop/s", "higher", hpl, benchmark="hpl", **of, **case("hpl", ranks)),
+            row(
+                "x", "random_bandwidth", "B/s", "higher", ring, benchmark="ring", **of, **case("ring", ranks)
+            ),
+            row("x", "random_latency", "s", "lower", 5e-6, benchmark="ring", **of, **case("ring", ranks)),
+            row("x", "copy", "B/s", "higher", copy, benchmark="stream", **of, **case("stream", ranks)),
+        ]
+    return machine(published, rows)
+
+
+def test_ratios_of_hpcc_are_drawn_against_hpl() -> None:
+    """Figures 1 and 2 of Saini et al.: all processes' random rings against HPL, and over HPL."""
+    total = StudyFigure("1", "rings", "balance.hpl", (StudyCurve("balance.ring_total"),))
+    (one,) = drawn(total, [balanced()])
+    assert [(x, value) for x, value, _ in one.points] == [(10e9, 2e9), (16e9, 2e9)]
+    over = StudyFigure("2", "rings over HPL", "ranks", (StudyCurve("balance.ring_bandwidth"),))
+    (one,) = drawn(over, [balanced()])
+    assert [(x, value) for x, value, _ in one.points] == [(2, 0.2), (4, 0.125)]
+    study = replace(STUDY, figures=(total,))
+    assert '"noun":"flop/s"' in render_study(study, [balanced()], []).replace(" ", "")
+
+
+def test_a_table_is_drawn_as_a_kiviat_diagram() -> None:
+    columns = tuple(StudyColumn(name, f"balance.{name}") for name in ("hpl", "stream", "ring_latency"))
+    table = StudyTable("2", "HPCC", columns, diagram=True)
+    page = render_study(replace(STUDY, tables=(table,)), [balanced()], [])
+    assert 'class="balance kiviat"' in page and "16.0 Gflop/s, 1.00 of the largest" in page
+    two = replace(STUDY, tables=(replace(table, columns=columns[:2]),))
+    assert 'class="balance kiviat"' not in render_study(two, [balanced()], [])  # two axes make no diagram
+
+
 @pytest.mark.parametrize("path", study_files(), ids=lambda path: path.stem)
 def test_shipped_studies_name_a_paper_and_parts_that_exist(path: Path) -> None:
     study = read_study(path)

@@ -22,8 +22,9 @@ class StudyRun:
     """One run of a study: the cases of a plan, and the placement of its ranks.
 
     `cases`, `launches` and `controls` have the same form as in plans. `ranks` is the largest number of ranks,
-    0 for that of the study; `shape`, such as "8x2", replaces it. `quick` lists the changes made by `--quick`:
-    "run = false" omits the run; "ranks", "bytes" and "axes" replace those of all its cases.
+    0 for that of the study; `shape`, such as "8x2", replaces it. `where` restricts the run to "simulated" or
+    to "real" machines, "" for both. `quick` lists the changes made by `--quick`: "run = false" omits the run;
+    "ranks", "bytes" and "axes" replace those of all its cases.
 
     `traces` names recordings of programs that modelled machines cannot run: instead of the cases they replay
     each NAME-*.trace in the folder traces/ of the study's results, as program NAME of the benchmark "replay".
@@ -36,6 +37,7 @@ class StudyRun:
     ppn: int | None = None
     place: str | None = None
     bind: str | None = None
+    where: str = ""
     launches: int = 5
     controls: Mapping[str, Any] = field(default_factory=dict)
     quick: Mapping[str, Any] = field(default_factory=dict)
@@ -67,9 +69,10 @@ class StudyCurve:
 
 @dataclass(frozen=True, slots=True)
 class StudyFigure:
-    """A figure with the paper's number. `x` is "bytes", "ranks", an axis, or a dimension of a table.
+    """A figure with the paper's number.
 
-    `over` is "" for the values themselves, "first" for values relative to the first of their curve, or
+    `x` is "bytes", "ranks", an axis, a dimension of a table, or a metric ("benchmark.metric") on as many
+    ranks. `over` is "" for the values themselves, "first" for values relative to the first of their curve, or
     "efficiency" for rates per rank relative to those on the fewest ranks, in percent.
     """
 
@@ -104,7 +107,8 @@ class StudyTable:
 
     Its rows are machines and numbers of ranks, or the `programs` on each machine. Programs are compared in
     the columns' arrangements, by the metric `measures`; or by the columns' metrics on `ranks`, without it on
-    the most ranks on which all machines have results of all programs.
+    the most ranks on which all machines have results of all programs. `diagram` also draws the columns as
+    axes of a Kiviat diagram, each divided by its largest value.
     """
 
     number: str
@@ -114,6 +118,7 @@ class StudyTable:
     measures: str = ""
     axes: Mapping[str, Scalar] = field(default_factory=dict)
     ranks: int | None = None
+    diagram: bool = False
     note: str = ""
 
     @property

@@ -41,7 +41,7 @@ def scaling_verdicts(studies: Sequence[Study], sources: Sequence[Source]) -> lis
                 # A row with two claims reports missing machines only once.
                 key = row.id, claim if study else "", id(study), words
                 holds = {AGREES: True, DISAGREES: False}.get(verdict)
-                one = Verdict(row, claim, holds=holds, words=words, study=study, predicted=predicted)
+                one = Verdict(row, claim, holds, None, holds, words, study, predicted)
                 found.setdefault(key, one)
     return list(found.values())
 

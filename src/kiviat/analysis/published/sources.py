@@ -11,6 +11,7 @@ import numpy as np
 from kiviat.analysis.aggregate.nodes import Nodes, nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.hpcc.derived import ratios
 from kiviat.analysis.published.question import Case, Lookup, Quantity, Subject, Value
 from kiviat.analysis.published.results import NETWORK_BYTES
 from kiviat.analysis.scaling.energy import POWER_METRICS, Power, power_of, powered, whole_factor
@@ -24,6 +25,7 @@ class MachineResults:
     """All results of one machine. `parts` maps the identifier of each of its runs to the run of the study.
 
     `lacking` has the reason for each run of the study that gave no results, or not all.
+    Besides the results of benchmarks, it has the ratios of HPC Challenge, as results of "balance".
     """
 
     label: str
@@ -63,7 +65,8 @@ class MachineResults:
     @cached_property
     def _by_metric(self) -> dict[tuple[str, str], list[Summary]]:
         found: dict[tuple[str, str], list[Summary]] = {}
-        for one in self.summaries:
+        balance = [one for run in self.runs for one in ratios(run, self.summaries)]
+        for one in (*self.summaries, *balance):
             found.setdefault((one.benchmark, one.metric), []).append(one)
         return found
 

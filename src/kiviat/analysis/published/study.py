@@ -181,6 +181,8 @@ def _fits(x: str, machine: MachineResults, one: Summary, curve: StudyCurve, size
 def _abscissa(x: str, machine: MachineResults, one: Summary) -> float | None:
     if x in ("bytes", "ranks"):
         value: Scalar | None = one.bytes if x == "bytes" else one.ranks
+    elif "." in x:
+        value = next((two.median for two in machine.of(*x.split(".")) if two.ranks == one.ranks), None)
     else:
         value = one.axes.get(x, machine.traits[one.benchmark].defaults.get(x))
     return float(value) if isinstance(value, int | float) else None

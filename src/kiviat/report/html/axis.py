@@ -44,7 +44,7 @@ class Axis:
             number = (
                 f"{three_digits(value)} flop/B" if self.noun == "flop/B" else format_value(value, self.noun)
             )
-            return f"{self.title} of {number}" if self.name == "hpl" else number
+            return number if self.title == self.noun else f"{self.title} of {number}"
         return f"{self.title} {plain(value)}"
 
 
@@ -61,14 +61,23 @@ _AXES = {
         Axis("rank", "rank", "numbered", "rank", log=False),
         Axis("program", "program", "plain", log=False),
         Axis("hpl", "HPL", "quantity", "flop/s", round_ticks=True),
+        Axis("balance.hpl flop/s", "HPL", "quantity", "flop/s", round_ticks=True),
         Axis("intensity", "flop/B", "quantity", "flop/B", round_ticks=True),
     )
 }
 
 
 def axis_of(name: str) -> Axis:
-    """Return the axis of that name; any axis of a benchmark has one."""
-    return _AXES.get(name) or Axis(name, name.replace("_", " "), "plain")
+    """Return the axis of that name; any axis of a benchmark has one.
+
+    A metric with its unit, such as "ring.random_bandwidth B/s", is an axis, too.
+    """
+    if name in _AXES:
+        return _AXES[name]
+    words, _, unit = name.replace(".", " ").replace("_", " ").rpartition(" ")
+    if "." in name:
+        return Axis(name, words, "quantity", unit, round_ticks=True)
+    return Axis(name, name.replace("_", " "), "plain")
 
 
 def plain(value: float) -> str:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from kiviat.analysis.aggregate.calibration import calibrated
 from kiviat.analysis.findings.machines import Machine, findings_across
 from kiviat.analysis.published.sources import MachineResults
@@ -33,10 +35,13 @@ from kiviat.record.published import papers
 from kiviat.record.studies import StudyDefinition, StudyFigure, StudyTable
 from kiviat.record.traits import traits_of
 from kiviat.record.units import counted, format_bytes, format_value
+from kiviat.report.balance.diagram import Shape
 from kiviat.report.facts import runs as run_facts
 from kiviat.report.html.figure import Colour, Figure, Line, Panel, RunLabel, numbered
 from kiviat.report.html.shell import page
 from kiviat.report.study.bars import bars_of
+from kiviat.report.study.diagram import drawn as drawn_diagram
+from kiviat.report.study.diagram import shapes_of
 from kiviat.report.study.platforms import COVERED, platforms
 
 _DASHES = ("solid", "dash", "dashdot", "longdash", "longdashdot")
@@ -74,7 +79,7 @@ class Untold:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A figure or table of the paper: charts or cells, then the sentences about it."""
+    """A figure or table of the paper: charts or cells, a Kiviat diagram, then the sentences about it."""
 
     id: str
     title: str
@@ -85,6 +90,8 @@ class Part:
     sentences: list[Sentence]
     untold: list[Untold]
     missing: list[str]
+    shapes: Sequence[Shape] = ()
+    diagram: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +128,8 @@ def render_study(
         "paper.html.j2",
         labels,
         [figure for part in parts for figure in part.figures],
-        styles=("scaling.css", "paper.css"),
+        styles=("scaling.css", "balance.css", "paper.css"),
+        scripts=("balance.js",) if any(part.shapes for part in parts) else (),
         title=f"{study.name}: {study.title}",
         study=study,
         citation=paper.citation if paper else "",
@@ -144,13 +152,13 @@ def render_study(
 
 
 def _told(rows: Sequence[JudgedRow]) -> list[Sentence]:
-    return [_sentence(one) for one in rows if one.verdict.answer is not None or one.verdict.holds is not None]
+    return [_sentence(one) for one in rows if one.verdict.answer is not None]
 
 
 def _untold(rows: Sequence[JudgedRow]) -> list[Untold]:
     groups: dict[str, list[Sentence]] = {}
     for one in rows:
-        if one.verdict.answer is None and one.verdict.holds is None:
+        if one.verdict.answer is None:
             groups.setdefault(one.verdict.words, []).append(_sentence(one))
     return [Untold(why[:1].upper() + why[1:], of) for why, of in groups.items()]
 
@@ -215,7 +223,7 @@ def _sentence(one: JudgedRow) -> Sentence:
         published=published_text(verdict.row),
         machine=one.machine,
         answer=answer_text(verdict) if verdict.answer is not None else "–",
-        verdict=text if verdict.answer is not None or verdict.holds is not None else "cannot tell",
+        verdict=text if verdict.answer is not None else "cannot tell",
         mood=mood,
         evidence=evidence,
     )
@@ -239,8 +247,9 @@ def _figure_part(
     by_unit: dict[str, list[DrawnCurve]] = {}
     for one in curves:
         by_unit.setdefault(one.unit, []).append(one)
+    x = _axis(figure.x, machines)
     charts = [
-        _chart(number, figure, unit, of_unit, labels)
+        _chart(number, figure, x, unit, of_unit, labels)
         for number, (unit, of_unit) in enumerate(by_unit.items())
     ]
     return Part(
@@ -256,8 +265,21 @@ def _figure_part(
     )
 
 
+def _axis(x: str, machines: Sequence[MachineResults]) -> str:
+    """Return the name of the horizontal axis; that of a metric includes the unit."""
+    if "." not in x:
+        return x
+    units = (one.unit for machine in machines for one in machine.of(*x.split(".")))
+    return f"{x} {next(units, '1')}"
+
+
 def _chart(
-    number: int, figure: StudyFigure, unit: str, curves: Sequence[DrawnCurve], labels: Sequence[RunLabel]
+    number: int,
+    figure: StudyFigure,
+    x: str,
+    unit: str,
+    curves: Sequence[DrawnCurve],
+    labels: Sequence[RunLabel],
 ) -> Figure:
     sizes = list(dict.fromkeys(one.bytes for one in curves))
     panels = []
@@ -272,7 +294,7 @@ def _chart(
         for line in panels[-1].lines
     )
     over = "relative to the first of each curve" if figure.over == "first" else ""
-    return Figure(str(number), "study", figure.title, over, figure.x, unit, figure.log, words, tuple(panels))
+    return Figure(str(number), "study", figure.title, over, x, unit, figure.log, words, tuple(panels))
 
 
 def _line(one: DrawnCurve, labels: Sequence[RunLabel], several: bool, machines: bool) -> Line:
@@ -315,6 +337,7 @@ def _table_part(
         for at, line in enumerate(lines)
     ]
     title = f"{part_name(table)}: {table.title}"
+    shapes = shapes_of(table, lines, labels) if table.diagram else []
     missing = reasons(study, table, machines, {line.machine for line in lines})
     missing += [cell.reason for line in lines for cell in line.cells if table.of_metrics and cell.reason]
     return Part(
@@ -330,6 +353,8 @@ def _table_part(
         sentences=_told(rows),
         untold=_untold(rows),
         missing=list(dict.fromkeys(missing)),
+        shapes=shapes,
+        diagram=Markup(drawn_diagram(table, lines, shapes)),
     )
 
 

@@ -58,13 +58,13 @@ const kiviat = (() => {
   const plain = (number) => Number(number.toPrecision(3)).toLocaleString("en", { maximumFractionDigits: 12 });
 
   // Values of a horizontal axis with their noun, as in axis.py.
-  function where({ kind, name, noun, title }, value) {
+  function where({ kind, noun, title }, value) {
     if (kind === "bytes") return bytes(Math.round(value));
     if (kind === "counted") return Number.isInteger(value) ? counted(value, noun) : `${plain(value)} ${noun}s`;
     if (kind === "numbered") return `${noun} ${value}`;
     if (kind !== "quantity") return `${title} ${plain(value)}`;
     if (noun === "flop/B") return `${threeDigits(value)} flop/B`;
-    return name === "hpl" ? `HPL of ${quantity(value, noun)}` : quantity(value, noun);
+    return title === noun ? quantity(value, noun) : `${title} of ${quantity(value, noun)}`;
   }
   return { page, table, all, element, quantity, bytes, counted, plain, simulated, interval, remarks, where };
 })();

@@ -1,0 +1,79 @@
+"""Ratios of HPC Challenge as results in their own right, for the figures and claims of studies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.hpcc.balance import AXES, cell
+from kiviat.analysis.hpcc.quantities import Size, measured_system
+from kiviat.record.run import Run
+
+# The name under which figures and claims ask for them: "balance.stream".
+BALANCE = "balance"
+# Rates of all processes together, in figures 1 and 3 of Saini et al.
+_TOTALS = {"ring_total": "ring_bandwidth", "copy_total": "copy"}
+
+
+def ratios(run: Run, summaries: Sequence[Summary]) -> list[Summary]:
+    """Return one summary for each axis of the balance diagram and number of ranks of a run.
+
+    Metrics are the identifiers of `AXES`, and "ring_total" and "copy_total", the random ring bandwidth and
+    STREAM copy of all processes in B/s. Simulated kernels are extrapolated to full memory, as for
+    `kiviat balance`.
+    """
+    own = [one for one in summaries if one.run == run.id]
+    of_ranks = {one.ranks: one for one in own}
+    return [
+        found
+        for size in measured_system(run, "", own).sizes
+        if size.processes in of_ranks
+        for found in _of_size(size, of_ranks[size.processes])
+    ]
+
+
+def _of_size(size: Size, like: Summary) -> Iterator[Summary]:
+    for axis in AXES:
+        here = cell(axis, size)
+        if here.value is not None:
+            better = "higher" if axis.good else "lower"
+            yield _summary(like, axis.id, axis.unit, better, (here.value, here.low, here.high), size)
+    for name, each in _TOTALS.items():
+        if (value := size.total(each)) is not None:
+            yield _summary(like, name, "B/s", "higher", (value, None, None), size)
+
+
+def _summary(
+    like: Summary,
+    metric: str,
+    unit: str,
+    better: str,
+    value: tuple[float, float | None, float | None],
+    size: Size,
+) -> Summary:
+    median, low, high = value
+    return replace(
+        like,
+        case=f"{BALANCE}/ranks={like.ranks}",
+        benchmark=BALANCE,
+        bytes=None,
+        axes={},
+        metric=metric,
+        unit=unit,
+        better=better,
+        oversubscribed=size.oversubscribed,
+        median=median,
+        low=low,
+        high=high,
+        minimum=None,
+        mean=None,
+        p90=None,
+        p99=None,
+        within=None,
+        spread=None,
+        launch_medians=(median,),
+        notes={},
+        numbers={},
+        disturbed=int(size.disturbed),
+    )
