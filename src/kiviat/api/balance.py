@@ -86,14 +86,20 @@ def balance(
 ) -> BalanceResult:
     """Return how balanced machines are; without a name, that of the last run.
 
-    `beside` names published systems, "all" or "none"; by default, a single run is shown with those that have
-    HPL. `small` and `few_nodes` keep or drop systems that are too small for some axes. Raise InputError for
-    runs without a kernel of HPC Challenge and for unknown systems.
+    The name "none" stands for no run: published systems alone. `beside` names published systems, "all" or
+    "none"; by default, a single run is shown with those that have HPL, and no run with all. `small` and
+    `few_nodes` keep or drop systems that are too small for some axes. Raise InputError for runs without a
+    kernel of HPC Challenge and for unknown systems.
     """
-    loaded = read(runs or ("last",))
+    loaded = read(name for name in runs or ("last",) if name != "none")
     systems = _systems(loaded)
     asked = None if beside is None else tuple(beside)
-    details = analysis.balance([*systems, *_beside(asked, systems)], small, few_nodes)
+    if not loaded and asked is None:
+        asked = ("all",)
+    others = _beside(asked, systems)
+    if not systems and not others:
+        raise InputError("neither runs nor published systems were given; name a run or a system")
+    details = analysis.balance([*systems, *others], small, few_nodes)
     if len(loaded) == 1:
         details = replace(details, placed=_placed(loaded[0]))
     return BalanceResult(loaded, details)

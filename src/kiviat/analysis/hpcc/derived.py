@@ -16,18 +16,23 @@ BALANCE = "balance"
 _TOTALS = {"ring_total": "ring_bandwidth", "copy_total": "copy"}
 
 
-def ratios(run: Run, summaries: Sequence[Summary]) -> list[Summary]:
-    """Return one summary for each axis of the balance diagram and number of ranks of a run.
+def ratios(runs: Sequence[Run], summaries: Sequence[Summary]) -> list[Summary]:
+    """Return one summary for each axis of the balance diagram and number of ranks of a machine.
 
-    Metrics are the identifiers of `AXES`, and "ring_total" and "copy_total", the random ring bandwidth and
-    STREAM copy of all processes in B/s. Simulated kernels are extrapolated to full memory, as for
-    `kiviat balance`.
+    `runs` are those of the machine; a ratio may come from several that place ranks alike. Metrics are the
+    identifiers of `AXES`, and "ring_total" and "copy_total", the random ring bandwidth and STREAM copy of all
+    processes in B/s. Simulated kernels are extrapolated to full memory, as for `kiviat balance`.
     """
-    own = [one for one in summaries if one.run == run.id]
+    with_hpl = {one.run for one in summaries if one.benchmark == "hpl"}
+    whole = next((run for run in runs if run.id in with_hpl), None)
+    if whole is None:
+        return []
+    alike = {run.id for run in runs if (run.place, run.ranks_per_node) == (whole.place, whole.ranks_per_node)}
+    own = [one for one in summaries if one.run in alike]
     of_ranks = {one.ranks: one for one in own}
     return [
         found
-        for size in measured_system(run, "", own).sizes
+        for size in measured_system(whole, "", own).sizes
         if size.processes in of_ranks
         for found in _of_size(size, of_ranks[size.processes])
     ]

@@ -65,8 +65,7 @@ class MachineResults:
     @cached_property
     def _by_metric(self) -> dict[tuple[str, str], list[Summary]]:
         found: dict[tuple[str, str], list[Summary]] = {}
-        balance = [one for run in self.runs for one in ratios(run, self.summaries)]
-        for one in (*self.summaries, *balance):
+        for one in (*self.summaries, *ratios(self.runs, self.summaries)):
             found.setdefault((one.benchmark, one.metric), []).append(one)
         return found
 

@@ -19,10 +19,13 @@ from kiviat.report.table import Column, tabled
 
 def execute(request: BalanceRequest) -> int:
     """Write the report and print the ratios of runs and published systems."""
-    runs = read(request.runs)
+    alone = tuple(request.runs) == ("none",)
+    runs = read(() if alone else request.runs)
     print_warnings(runs)
     beside = request.with_systems
-    result = balance(runs, beside=beside, small=request.small, few_nodes=request.few_nodes)
+    result = balance(
+        "none" if alone else runs, beside=beside, small=request.small, few_nodes=request.few_nodes
+    )
     result.report(request.output)
     if request.format == "table":
         _print(result.details)

@@ -511,7 +511,13 @@ def _report(command: argparse.ArgumentParser) -> None:
 
 
 def _balance(command: argparse.ArgumentParser) -> None:
-    command.add_argument("runs", nargs="*", default=["last"], metavar="RUN", help=f"run: {_NAME}")
+    command.add_argument(
+        "runs",
+        nargs="*",
+        default=["last"],
+        metavar="RUN",
+        help=f"run: {_NAME}; none: published systems alone",
+    )
     command.add_argument(
         "-o",
         "--output",

@@ -76,12 +76,15 @@ def described(result: Balance) -> str:
 def sentences(result: Balance) -> list[str]:
     """Return three sentences: performance, bottlenecks, and missing axes or the comparison.
 
-    A fourth places a single run among published machines, if any share quantities with it.
+    A fourth places a single run among published machines, if any share quantities with it. Published systems
+    alone have the first only.
     """
     own = [system for system in result.systems if system.origin != "published"]
     if len(own) == 1:
         told = [_stands(own[0]), f"{limits(own[0].whole).verdict}", _lacks(own) or _beside(result)]
         return [*told, *filter(None, [result.placed])]
+    if not own:
+        return [_leads(result)]
     return [_leads(result), _limited(own), _lacks(own) or _beside(result)]
 
 
@@ -145,4 +148,6 @@ def _beside(result: Balance) -> str:
     name, low = result.systems[0].name, min(shares, key=lambda title: shares[title])
     leads = [axis.title for column, axis in enumerate(AXES) if axis.over_hpl and result.leads(0, column)]
     first = f"{name} has the largest {listed(leads)}" if leads else f"{name} has no largest ratio"
+    if shares[low] == 1:
+        return f"{first}."
     return f"{first}; it is farthest from the largest in {low}: {100 * shares[low]:.2g} % of it."

@@ -45,7 +45,7 @@ def drawn(table: StudyTable, lines: Sequence[TableLine], shapes: Sequence[Shape]
         for place, most in enumerate(_largest(table, lines))
     ]
     spokes = [
-        Spoke(str(place), tuple(column.title.split(" / ", 1)), column.title, end)
+        Spoke(str(place), tuple(column.title.replace(" / ", "\n/ ").split("\n")), column.title, end)
         for place, (column, end) in enumerate(zip(table.columns, ends, strict=True))
     ]
     words = f"{len(shapes)} machines on {len(spokes)} axes, whose values the table lists."
