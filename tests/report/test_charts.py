@@ -197,7 +197,12 @@ def test_colours_of_maps_are_logarithmic_and_few_cells_have_values() -> None:
 
 def test_programs_in_arrangements_are_bars() -> None:
     """Figures of papers that are bars were tables only."""
-    table = StudyTable("2", "t", (StudyColumn("16x1"), StudyColumn("8x2")), programs=("bt", "cg"))
+    table = StudyTable(
+        "2",
+        "t",
+        (StudyColumn("16x1", arrangement="16x1"), StudyColumn("8x2", arrangement="8x2")),
+        programs=("bt", "cg"),
+    )
     lines = [
         TableLine(0, "BT", (Cell(2.0, "op/s"), Cell(1.0, "op/s"))),
         TableLine(0, "CG", (Cell(4.0, "op/s"), Cell(None))),
