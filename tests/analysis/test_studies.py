@@ -158,6 +158,44 @@ def test_figures_have_a_curve_for_each_machine_and_size() -> None:
     assert [value for _, value, _ in one.points] == [100.0, 75.0]
 
 
+def of_launches(ranks: int, *seconds: float) -> list[Any]:
+    """Return rows of LAMMPS on a real machine, a launch for each time."""
+    about: dict[str, Any] = {"benchmark": "lammps-rhodo", "bytes": None, "ranks": ranks}
+    return [
+        row("x", "time", "s", "lower", one, **about, case=f"lammps-rhodo/ranks={ranks}", launch=number)
+        for number, one in enumerate(seconds)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statistic", "over", "points"),
+    [
+        ("mean", "", [(1, 4.0, (2.0, 7.0)), (2, 2.0, (1.0, 3.0))]),
+        ("minimum", "", [(1, 2.0, (2.0, 7.0)), (2, 1.0, (1.0, 3.0))]),
+        ("maximum", "", [(1, 7.0, (2.0, 7.0)), (2, 3.0, (1.0, 3.0))]),
+        ("mean", "first", [(1, 1.0, (0.5, 1.75)), (2, 0.5, (0.25, 0.75))]),
+        ("", "", [(1, 3.0, None), (2, 2.0, None)]),
+    ],
+)
+def test_launches_are_presented_as_in_the_paper(statistic: str, over: str, points: list[Any]) -> None:
+    figure = StudyFigure("1", "t", "ranks", (StudyCurve("lammps-rhodo.time"),), over, statistic)
+    real = results(make_run("here"), [*of_launches(1, 3.0, 2.0, 7.0), *of_launches(2, 1.0, 3.0, 2.0)])
+    (one,) = drawn(figure, [real], statistic)
+    assert one.points == tuple(points)
+    html = render_study(replace(STUDY, figures=(figure,)), [real], [])
+    assert ("minimum to maximum of launches" in html) == bool(statistic)
+    assert (f"{statistic} of launches</button>" in html) == bool(statistic)
+    assert ("median of launches</button>" in html) == bool(statistic)  # ours beside it
+
+
+def test_a_simulation_has_one_presentation() -> None:
+    figure = StudyFigure("1", "t", "ranks", (StudyCurve("hpccg.time"),), "", "mean")
+    html = render_study(
+        replace(STUDY, figures=(figure,)), [machine(SC072, programs(4.0, 8, 64), "sc072")], []
+    )
+    assert 'class="curve"' in html and "mean of launches" not in html
+
+
 def test_tables_show_published_values_next_to_ours() -> None:
     rows = [row("x", "b_eff", "B/s", "higher", 40e9, benchmark="b_eff", bytes=None, **case("b_eff", 256))]
     table = StudyTable("1", "t", (StudyColumn("b_eff", "b_eff.b_eff"),))

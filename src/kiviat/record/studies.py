@@ -74,6 +74,9 @@ class StudyFigure:
     `x` is "bytes", "ranks", an axis, a dimension of a table, or a metric ("benchmark.metric") on as many
     ranks. `over` is "" for the values themselves, "first" for values relative to the first of their curve, or
     "efficiency" for rates per rank relative to those on the fewest ranks, in percent.
+
+    `statistic` is the paper's value of several launches, "mean", "minimum" or "maximum", with bars from their
+    minimum to their maximum; the page has it beside the median and its interval.
     """
 
     number: str
@@ -81,6 +84,7 @@ class StudyFigure:
     x: str
     curves: tuple[StudyCurve, ...]
     over: str = ""
+    statistic: str = ""
     log: bool = True
     note: str = ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,7 +29,8 @@ Interval = tuple[float, float] | None
 class DrawnCurve:
     """A curve on one machine.
 
-    Points are x, value and, if known, 95 % interval; `bytes` is the message size of the panel.
+    Points are x, value and, if known, 95 % interval; `bytes` is the message size of the panel. With a
+    `statistic` of the launches, the interval is from their minimum to their maximum.
     """
 
     machine: int
@@ -38,6 +39,7 @@ class DrawnCurve:
     bytes: int | None
     unit: str
     points: tuple[tuple[float, float, Interval], ...]
+    statistic: str = ""
 
 
 @dataclass(frozen=True)
@@ -113,13 +115,17 @@ class Summed:
         return statistics.median(self.errors) if self.errors else None
 
 
-def drawn(figure: StudyFigure, machines: Sequence[MachineResults]) -> list[DrawnCurve]:
-    """Return all curves of a figure that have points, by machine and curve."""
+def drawn(figure: StudyFigure, machines: Sequence[MachineResults], statistic: str = "") -> list[DrawnCurve]:
+    """Return all curves of a figure that have points, by machine and curve.
+
+    Values are medians of launches, or their `statistic`, which values of tables in records do not have.
+    """
     found = [
         one
         for place, machine in enumerate(machines)
         for number, curve in enumerate(figure.curves)
-        for one in _drawn(figure, place, machine, number, curve)
+        if not (statistic and curve.table)
+        for one in _drawn(figure, place, machine, number, curve, statistic)
     ]
     return [_relative(one, figure.over) for one in found] if figure.over else found
 
@@ -139,21 +145,29 @@ def _relative(one: DrawnCurve, over: str) -> DrawnCurve:
 
 
 def _drawn(
-    figure: StudyFigure, place: int, machine: MachineResults, number: int, curve: StudyCurve
+    figure: StudyFigure,
+    place: int,
+    machine: MachineResults,
+    number: int,
+    curve: StudyCurve,
+    statistic: str,
 ) -> Iterator[DrawnCurve]:
     for size in curve.bytes or (None,):
         if curve.table:
             points, unit = _of_table(figure.x, machine, curve, size)
         else:
-            points, unit = _of_metric(figure.x, machine, curve, size)
+            points, unit = _of_metric(figure.x, machine, curve, size, statistic)
         if points:
-            yield DrawnCurve(place, number, curve.label, size, unit, tuple(sorted(points.values())))
+            at = tuple(sorted(points.values()))
+            yield DrawnCurve(place, number, curve.label, size, unit, at, statistic)
 
 
 Points = dict[float, tuple[float, float, Interval]]
 
 
-def _of_metric(x: str, machine: MachineResults, curve: StudyCurve, size: int | None) -> tuple[Points, str]:
+def _of_metric(
+    x: str, machine: MachineResults, curve: StudyCurve, size: int | None, statistic: str
+) -> tuple[Points, str]:
     """Return the points by x; if several cases have the same x, the first one is used."""
     benchmark, metric = curve.measures.split(".")
     points: Points = {}
@@ -162,10 +176,25 @@ def _of_metric(x: str, machine: MachineResults, curve: StudyCurve, size: int | N
         at = _abscissa(x, machine, one)
         if at is None or not _fits(x, machine, one, curve, size):
             continue
-        band = None if one.low is None or one.high is None else (one.low, one.high)
-        points.setdefault(at, (at, one.median, band))
+        points.setdefault(at, (at, *_value_of(one, statistic)))
         unit = one.unit
     return points, unit
+
+
+_STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "mean": statistics.fmean,
+    "minimum": min,
+    "maximum": max,
+}
+
+
+def _value_of(one: Summary, statistic: str) -> tuple[float, Interval]:
+    """Return the median and its 95 % interval, or the launches' statistic and their extremes."""
+    if not statistic:
+        return one.median, None if one.low is None or one.high is None else (one.low, one.high)
+    launches = one.launch_medians
+    extremes = (min(launches), max(launches)) if len(launches) > 1 else None
+    return _STATISTICS[statistic](launches), extremes
 
 
 def _fits(x: str, machine: MachineResults, one: Summary, curve: StudyCurve, size: int | None) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -244,8 +244,9 @@ def _figure_part(
     rows: Sequence[JudgedRow],
 ) -> Part:
     curves = drawn(figure, machines)
+    as_published = _of_several_launches(drawn(figure, machines, figure.statistic) if figure.statistic else [])
     by_unit: dict[str, list[DrawnCurve]] = {}
-    for one in curves:
+    for one in [*curves, *as_published]:
         by_unit.setdefault(one.unit, []).append(one)
     x = _axis(figure.x, machines)
     charts = [
@@ -281,20 +282,36 @@ def _chart(
     curves: Sequence[DrawnCurve],
     labels: Sequence[RunLabel],
 ) -> Figure:
-    sizes = list(dict.fromkeys(one.bytes for one in curves))
     panels = []
-    for size in sizes:
-        here = [one for one in curves if one.bytes == size]
+    for size, statistic in dict.fromkeys((one.bytes, one.statistic) for one in curves):
+        here = [one for one in curves if (one.bytes, one.statistic) == (size, statistic)]
         several = len({one.curve for one in here}) > 1
-        lines = tuple(_line(one, labels, several, len({two.machine for two in here}) > 1) for one in here)
-        panels.append(Panel("" if size is None else format_bytes(size), (), lines))
+        machines = len({one.machine for one in here}) > 1
+        lines = tuple(line for one in here for line in _lines(one, labels, several, machines))
+        quantity = f"{statistic or 'median'} of launches" if figure.statistic else ""
+        panels.append(Panel("" if size is None else format_bytes(size), (), lines, quantity))
     words = "; ".join(
         f"{line.name}: {format_value(min(value for _, value in line.points), unit)} to "
         f"{format_value(max(value for _, value in line.points), unit)}"
-        for line in panels[-1].lines
+        for line in panels[0 if figure.statistic else -1].lines
     )
     over = "relative to the first of each curve" if figure.over == "first" else ""
     return Figure(str(number), "study", figure.title, over, x, unit, figure.log, words, tuple(panels))
+
+
+def _of_several_launches(curves: Sequence[DrawnCurve]) -> list[DrawnCurve]:
+    """Return the curves if launches of one differ at all; a simulation has one launch."""
+    return list(curves) if any(band for one in curves for *_, band in one.points) else []
+
+
+def _lines(one: DrawnCurve, labels: Sequence[RunLabel], several: bool, machines: bool) -> Iterator[Line]:
+    """Yield the line of a curve; extremes of launches are bars at its marks."""
+    line = _line(one, labels, several, machines)
+    if not one.statistic:
+        yield line
+        return
+    yield replace(line, mode="lines", band=(), smooth=True)
+    yield replace(line, mode="markers", meaning="minimum to maximum of launches")
 
 
 def _line(one: DrawnCurve, labels: Sequence[RunLabel], several: bool, machines: bool) -> Line:
