@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
@@ -12,6 +13,7 @@ from kiviat.analysis.published.nearest import Odd, distance, odd
 from kiviat.analysis.published.standing import AXES, Value, judged, references, standing
 from kiviat.report.facts.runs import labels
 from kiviat.report.run.front import front, placed
+from kiviat.report.table import Cell
 from tests.report.hpcc import hpcc_rows, hpcc_run
 from tests.report.synthetic import make_rows, make_run, with_launches
 
@@ -52,11 +54,12 @@ def test_disturbed_results_are_shown_and_not_judged() -> None:
         summaries = summarise([*make_rows(disturbed=why), *hpcc_rows("run-a", ranks=2)])
         shown = front([run], {"run-a": summaries}, label)
         assert shown is not None
-        lines = {line.title: line for line in shown.lines}
+        rows = [cast("tuple[Cell, ...]", row.cells) for row in shown.table.rows]
+        lines = {cells[0].value: cells for cells in rows}
         latency, memory = lines["Latency, near"], lines["Memory, per core"]
-        assert latency.values[0].endswith(", disturbed") is (why is not None)
-        assert (latency.verdict is None) is (why is not None)
-        assert memory.verdict is not None and "disturbed" not in memory.values[0]
+        assert (latency[1].below == "disturbed") is (why is not None)
+        assert (not latency[0].below) is (why is not None)  # the verdict
+        assert memory[0].below and not memory[1].below
 
 
 def test_kernels_are_per_core() -> None:

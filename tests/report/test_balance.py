@@ -17,7 +17,7 @@ from kiviat.analysis.hpcc.quantities import measured_system, published_systems
 from kiviat.report.balance.page import render_balance
 
 from .charts import plotted
-from .conftest import VIEWS, Open, photograph
+from .conftest import Open
 from .hpcc import hpcc_rows, hpcc_run, hpcc_run_json
 
 
@@ -66,13 +66,6 @@ def share_at(point: tuple[float, float], place: int) -> float:
     angle = 2 * math.pi * place / len(AXES)
     assert x * math.cos(angle) - y * math.sin(angle) == pytest.approx(0, abs=0.02)
     return (x * math.sin(angle) + y * math.cos(angle)) / 172
-
-
-@pytest.mark.parametrize(("width", "theme"), VIEWS)
-def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
-    page = open_page(everything()[1], width, theme)
-    photograph(page, f"balance-{width}-{theme}")
-    assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_vertices_are_the_numbers(open_page: Open) -> None:

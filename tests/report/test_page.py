@@ -19,7 +19,7 @@ from kiviat.record.units import format_value
 from kiviat.report.run.page import render
 
 from .charts import curves, figure, pixel_of, plotted, positions
-from .conftest import VIEWS, Open, photograph
+from .conftest import Open
 from .synthetic import failed, make_rows, make_run, make_run_json, row
 
 SIZES = [0, 1, 8, 64, 1024, 8192, 16384, 65536, 1 << 20, 4 << 20]
@@ -53,16 +53,6 @@ def mixed() -> str:
         failed("run-b", "alltoall/ranks=4/bytes=8", "rank 3 did not answer for 10 s"),
     ]
     return render([make_run(), troubled, simulated], rows)
-
-
-@pytest.mark.parametrize(("width", "theme"), VIEWS)
-def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
-    page = open_page(mixed(), width, theme)
-    assert page.evaluate("document.documentElement.dataset.theme") == theme
-    photograph(page, f"report-{width}-{theme}")
-    page.evaluate("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
-    expect(page.locator("details[data-from]:not(:has(tr))")).to_have_count(0)
-    assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_curves_are_the_rows(open_page: Open) -> None:
@@ -297,13 +287,3 @@ def test_headings_and_figures_can_be_read_aloud(open_page: Open) -> None:
     title = "pingpong: time and bandwidth against message size, time. hermes · Open MPI 4.1.4: "
     assert sum(label.startswith(title) and " at 4 MiB" in label for label in labels) == 1
     assert page.locator("svg.chart:not([role=img])").count() == 0
-
-
-@pytest.mark.parametrize(("width", "theme"), VIEWS)
-def test_axe_finds_nothing(open_page: Open, width: int, theme: str) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
-    page = open_page(render([make_run()], make_rows(sizes=SIZES[::3])), width, theme)
-    page.get_by_text("Values").first.click()
-    page.locator("#cases summary").first.click()
-    found = axe.Axe().run(page).response["violations"]
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []

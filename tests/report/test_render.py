@@ -127,7 +127,7 @@ def test_simulated_times_are_never_called_measured() -> None:
     assert len(curves) > 10
     for name, palette, _ in curves:
         assert ("(simulated)" in name) == (palette == "simulated")
-    assert 'class="value simulated"' in page
+    assert '<td class="simulated"' in page
 
 
 def test_the_front_page_shows_where_the_machine_stands() -> None:

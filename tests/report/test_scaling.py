@@ -20,7 +20,7 @@ from kiviat.report.html.symbols import STROKES
 from kiviat.report.scaling.page import render_scaling
 
 from .charts import curves
-from .conftest import VIEWS, Open, photograph
+from .conftest import Open
 from .scaling_runs import CLUSTER, SICORTEX, amdahl, modelled, scaling_rows, scaling_run, scaling_run_json
 
 SIMULATED: dict[str, Any] = {"substrate": "simulated", "clock": "simulated"}
@@ -80,14 +80,6 @@ def everything() -> tuple[list[Reading], str]:
 def plotted(page: Page, name: str) -> list[dict[str, Any]]:
     """The curves of the cg figure of that name."""
     return curves(page.locator(f"figure[id$='-{name}']").last)
-
-
-@pytest.mark.parametrize(("width", "theme"), VIEWS)
-def test_every_width_and_theme(open_page: Open, width: int, theme: str) -> None:
-    page = open_page(everything()[1], width, theme)
-    page.evaluate("document.querySelectorAll('details.study').forEach((node) => { node.open = true; })")
-    photograph(page, f"scaling-{width}-{theme}")
-    assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_figures_and_tables_are_the_numbers(open_page: Open) -> None:

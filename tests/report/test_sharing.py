@@ -12,7 +12,10 @@ from kiviat.analysis.published.verdict import keeps_bound
 from kiviat.record import Table, TableRow
 from kiviat.record.run import Model, Run
 from kiviat.record.traits import earlier_traits
-from kiviat.report.study.network_sharing import Cell, Sharing, sharings
+from kiviat.report.study.network_sharing import sharings
+from kiviat.report.table import Cell as TableCell
+from kiviat.report.table import Table as ReportTable
+from kiviat.report.table import Value
 
 from .modelled import model
 from .studies import table_row
@@ -48,7 +51,35 @@ def _tables(run: str, exchange: float) -> list[TableRow]:
     ]
 
 
-def _shared(*names: str, **changes: Any) -> list[Sharing]:
+def cell(
+    value: str | float, below: str | tuple[str, ...] = "", shade: int | None = 0, unit: str = "s"
+) -> TableCell:
+    shown = value if isinstance(value, str) else Value(value, unit)
+    return TableCell(shown, below, kind="wall", shade=shade)
+
+
+def part(table: ReportTable, title: str) -> tuple[object, ...]:
+    """The cells of the only row below a heading."""
+    (row,) = (row for row in table.rows if row.above.startswith(title))
+    return row.cells
+
+
+def heads(table: ReportTable) -> list[str]:
+    return [row.above for row in table.rows]
+
+
+def said(claims: ReportTable) -> list[tuple[str, ...]]:
+    """Place, claim, published value, ours and their difference."""
+    found = []
+    for one in claims.rows:
+        claim, published, here = one.cells
+        assert isinstance(claim, TableCell) and isinstance(here, TableCell)
+        below = here.below or here.value or "–"
+        found.append(tuple(map(str, (claim.below, claim.value, published, here.value or "–", below))))
+    return found
+
+
+def _shared(*names: str, **changes: Any) -> list[ReportTable]:
     rates = {"alone": 10e9, "cyclic": 8e9, "blocked": 11e9}
     return sharings(
         _runs(*names, **changes),
@@ -61,29 +92,29 @@ def _shared(*names: str, **changes: Any) -> list[Sharing]:
 
 def test_all_stand_beside_the_first_arrangement() -> None:
     (shared,) = _shared("alone", "cyclic", "blocked")
-    assert shared.machine == "testbed, class W"
-    assert shared.heads == [("4×1", ""), ("2×2", "cyclic"), ("2×2", "blocked")]
-    performance, messages, between, within = shared.quantities
-    assert performance.lines == [
-        ("CG", [Cell("1", "10.0 Gop/s"), Cell("0.80", "8.00 Gop/s", 20), Cell("1.10", "11.0 Gop/s")])
-    ]
-    assert messages.lines == [("CG", [Cell("50 %", ""), Cell("75 %", "", 25), Cell("75 %", "", 25)])]
-    assert within.lines == [
-        (
-            "CG",
-            [Cell("0 B", "0 % of all"), Cell("0 B", "0 % of all"), Cell("400 B", "67 % of all")],
-        )
-    ]
-    assert between.lines == [
-        (
-            "CG",
-            [
-                Cell("600 B", "100 % of all"),
-                Cell("600 B", "100 % of all, no change"),
-                Cell("200 B", "33 % of all, -66.7 %"),
-            ],
-        )
-    ]
+    assert shared.title.endswith("testbed, class W")
+    assert [column.heading for column in shared.columns] == ["program", "4×1", "2×2, cyclic", "2×2, blocked"]
+    assert part(shared, "Performance") == (
+        "CG", cell("1", "10.0 Gop/s", None), cell("0.80", "8.00 Gop/s", 20), cell("1.10", "11.0 Gop/s"),
+    )  # fmt: skip
+    assert part(shared, "Time in messages") == (
+        "CG",
+        cell("50 %", ()),
+        cell("75 %", (), 25),
+        cell("75 %", (), 25),
+    )
+    assert part(shared, "Bytes within nodes") == (
+        "CG",
+        cell(0.0, "0 % of all", None, "B"),
+        cell(0.0, "0 % of all", None, "B"),
+        cell(400.0, "67 % of all", None, "B"),
+    )
+    assert part(shared, "Bytes between nodes") == (
+        "CG",
+        cell(600.0, "100 % of all", 0, "B"),
+        cell(600.0, "100 % of all, no change", 0, "B"),
+        cell(200.0, "33 % of all, -66.7 %", 0, "B"),
+    )
 
 
 def test_one_arrangement_has_nothing_to_compare() -> None:
@@ -95,16 +126,15 @@ def test_what_a_paper_says_of_the_machine_stands_below() -> None:
     known = Model.from_json(model(published=[mode]))
     runs = [replace(run, machine=replace(run.machine, model=known)) for run in _runs("alone", "cyclic")]
     table = summarise([one for name in ("alone", "cyclic") for one in _rows(name, 1e9)])
-    (shared,) = sharings(runs, table, [], lambda run, ranks: NODES[run], earlier_traits())
-    ((citation, claims),) = shared.published
-    assert "Narayanaswamy" in citation
+    shared, claims = sharings(runs, table, [], lambda run, ranks: NODES[run], earlier_traits())
+    assert "Narayanaswamy" in claims.title
     claim = f"{mode['mode']}, NPB CG class B, performance improvement with blocked"
     gain = ("4.4 / Fig 7a", claim, "17.0 %", "–", "–")
-    assert gain in claims
-    assert [quantity.title for quantity in shared.quantities] == ["Performance"]
+    assert gain in said(claims)
+    assert heads(shared) == ["Performance"]
 
 
-def _study() -> tuple[list[Run], list[Any], list[TableRow]]:
+def study() -> tuple[list[Run], list[Any], list[TableRow]]:
     """CG on 64 ranks of 16 nodes, cyclic and blocked."""
     runs, rows, tables = [], [], []
     ranks = tuple(map(str, range(64)))
@@ -119,7 +149,13 @@ def _study() -> tuple[list[Run], list[Any], list[TableRow]]:
         tuple(float((a ^ b) in (1, 2, 4, 8)) for a in range(64) for b in range(64)),
     )
     for place, rate in (("cyclic", 1e9), ("blocked", 1.2e9)):
-        runs.append(make_run(place, where={"place": place, "bind": None}))
+        each = [
+            {"rank": rank, "host": f"n{node}", "node": node, "pid": rank, "cpus": "0"}
+            for rank in range(64)
+            for node in [rank % 16 if place == "cyclic" else rank // 4]
+        ]
+        where = {"place": place, "bind": None}
+        runs.append(make_run(place, where=where, launch={"world": 64, "ranks": each}))
         rows += [row(place, "rate", "op/s", "higher", rate, launch=at, **fields) for at in range(5)]
         tables += [table_row(place, at, case, sent, **of_class) for at in range(5)]
     return runs, rows, tables
@@ -127,52 +163,53 @@ def _study() -> tuple[list[Run], list[Any], list[TableRow]]:
 
 def test_claims_of_the_paper_are_answered_on_other_machines_too() -> None:
     """Of no machine of the paper: only what there is an answer to."""
-    runs, rows, tables = _study()
+    runs, rows, tables = study()
     nodes = {"cyclic": [rank % 16 for rank in range(64)], "blocked": [rank // 4 for rank in range(64)]}
-    (shared,) = sharings(
+    shared, claims = sharings(
         runs,
         summarise(rows),
         grids(tables),
         lambda run, ranks: Nodes(tuple(nodes[run][:ranks])),
         earlier_traits(),
     )
-    ((_, claims),) = shared.published
-    assert [(place, *said) for place, _, *said in claims] == [
+    assert [(place, *rest) for place, _, *rest in said(claims)] == [
         ("4.4 / Fig 7a", "17.0 %", "20.0 %", "3.00 points more"),
         ("4.4 / Fig 8", "0.500", "0.500", "the same"),
     ]
-    assert [cell.text for cell in shared.quantities[-1].lines[0][1] if cell] == ["0 B", "128 B"]
+    assert part(shared, "Bytes within nodes")[1:] == (
+        cell(0.0, "0 % of all", None, "B"), cell(128.0, "50 % of all", None, "B")
+    )  # fmt: skip
 
 
 def test_where_interfaces_count_the_bytes_between_nodes_are_theirs() -> None:
     """Of each launch a sample; and what a paper says of the network's bytes is answered by them."""
-    runs, rows, _ = _study()
+    runs, rows, _ = study()
     fields = {key: getattr(rows[0], key) for key in ("case", "benchmark", "bytes", "axes", "ranks")}
     for place, sent in (("cyclic", 2100.0), ("blocked", 1050.0)):
         rows += [row(place, "interface_bytes", "B", "lower", sent, launch=at, **fields) for at in range(5)]
     nodes = {"cyclic": [rank % 16 for rank in range(64)], "blocked": [rank // 4 for rank in range(64)]}
-    (shared,) = sharings(
+    shared, claims = sharings(
         runs, summarise(rows), [], lambda run, ranks: Nodes(tuple(nodes[run][:ranks])), earlier_traits()
     )
-    assert shared.quantities[-1].title == "Bytes that interfaces of nodes sent, headers included"
-    assert shared.quantities[-1].lines == [("CG", [Cell("2.05 KiB", ""), Cell("1.03 KiB", "-50.0 %")])]
-    ((_, claims),) = shared.published
-    assert ("4.4 / Fig 8", "0.500", "0.500", "the same") in [(place, *said) for place, _, *said in claims]
+    assert part(shared, "Bytes that interfaces of nodes sent, headers included") == (
+        "CG", cell(2100.0, "", 0, "B"), cell(1050.0, "-50.0 %", 0, "B")
+    )  # fmt: skip
+    rows_of_claims = [(place, *rest) for place, _, *rest in said(claims)]
+    assert ("4.4 / Fig 8", "0.500", "0.500", "the same") in rows_of_claims
 
 
 def test_rates_of_ranks_that_wait_for_processors_answer_no_claim() -> None:
-    runs, rows, tables = _study()
+    runs, rows, tables = study()
     rows = [replace(one, oversubscribed=True) for one in rows]
     nodes = {"cyclic": [rank % 16 for rank in range(64)], "blocked": [rank // 4 for rank in range(64)]}
-    (shared,) = sharings(
+    _, claims = sharings(
         runs,
         summarise(rows),
         grids(tables),
         lambda run, ranks: Nodes(tuple(nodes[run][:ranks])),
         earlier_traits(),
     )
-    ((_, claims),) = shared.published
-    assert [place for place, *_ in claims] == ["4.4 / Fig 8"]
+    assert [place for place, *_ in said(claims)] == ["4.4 / Fig 8"]
 
 
 def test_bounds_of_the_paper_hold_or_do_not() -> None:
@@ -190,17 +227,11 @@ def test_network_time_and_that_within_nodes_stand_beside_those_of_the_first() ->
         rows += [row(run, name, "s", "lower", value, **fields) for name, value in times.items()]
     runs = _runs("alone", "cyclic", "blocked")
     (shared,) = sharings(runs, summarise(rows), [], lambda run, ranks: NODES[run], earlier_traits())
-    network, within = shared.quantities[1:]
-    assert network.title.startswith("Network time") and within.title.startswith("Time within nodes")
-    assert network.lines == [
-        (
-            "CG",
-            [
-                Cell("1.00 s", "25 % of the time"),
-                Cell("1.50 s", "38 % of the time, +50.0 %", 50),
-                Cell("30.0 s", "750 % of the time, 30.0 times", 100),
-            ],
-        )
-    ]
-    none = Cell("0 s", "0 % of the time")
-    assert within.lines == [("CG", [none, Cell("200 ms", "5 % of the time"), none])]
+    assert part(shared, "Network time") == (
+        "CG",
+        cell(1.0, "25 % of the time"),
+        cell(1.5, "38 % of the time, +50.0 %", 50),
+        cell(30.0, "750 % of the time, 30.0 times", 100),
+    )
+    none = cell(0.0, "0 % of the time")
+    assert part(shared, "Time within nodes") == ("CG", none, cell(0.2, "5 % of the time"), none)

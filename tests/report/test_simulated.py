@@ -17,7 +17,8 @@ from kiviat.report.facts.runs import badges
 from kiviat.report.html.symbols import STROKES
 from kiviat.report.run.front import verdict
 from kiviat.report.run.page import render
-from kiviat.report.study.effective_bandwidth import Cell, Line, beside
+from kiviat.report.study.effective_bandwidth import Line, beside
+from kiviat.report.table import Cell
 
 from .charts import data, inked, plotted
 from .conftest import VIEWS, Open, photograph
@@ -193,7 +194,7 @@ def test_the_table_of_published_machines_marks_predictions() -> None:
     run = simulated_run(published=[{"machine": "Cray Opteron cluster", "mode": ""}])
     page = render([run], rows())
     assert page.count('<tr class="ours simulated">') == 2
-    after = page[page.index('<tbody class="published">') :]
+    after = page[page.index("As published, not measured here") :]
     above = after[: after.index('<tr class="ours simulated">')]
     assert above.rindex("Cray Opteron cluster") > above.rindex("Dell PowerEdge")
 

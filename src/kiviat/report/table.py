@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from markupsafe import Markup
@@ -45,7 +46,10 @@ Plain: TypeAlias = str | int | float | Value | Interval | Absent | None
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell with more on a page: smaller text below, tooltip, style classes, colour of a run, drawing."""
+    """A cell with more on a page: smaller text below, tooltip, style classes, colour of a run, drawing.
+
+    `shade`: in percent, how bad the value is; None without shading.
+    """
 
     value: Plain
     below: str | tuple[str, ...] = ()
@@ -53,6 +57,7 @@ class Cell:
     kind: str = ""
     swatch: str = ""
     drawing: Markup | None = None
+    shade: int | None = None
 
 
 # Lists and mappings are for programs only.
@@ -67,7 +72,8 @@ class Column(Generic[T]):
     keys. `unit` is that of all numbers, one of the record schema's or a name in FORMS. Numbers are flush
     right and other cells flush left, unless `side` is "<" or ">". None is shown as `absent`. `merged` columns
     show equal values of successive rows once, within equal values of merged columns before them. `group` is a
-    heading above those of several columns. `kind` are style classes, `swatch` is the colour of a run.
+    heading above those of several columns. `kind` are style classes, `swatch` is the colour of a run, `hover`
+    the tooltip of the heading.
     """
 
     heading: str | None
@@ -80,6 +86,7 @@ class Column(Generic[T]):
     group: str = ""
     kind: str = ""
     swatch: str = ""
+    hover: str = ""
 
     @property
     def right(self) -> bool:
@@ -89,10 +96,11 @@ class Column(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The cells of a row, one for each column, and its style classes."""
+    """The cells of a row, one for each column, its style classes, and the heading of the rows from it on."""
 
     cells: tuple[Content, ...]
     kind: str = ""
+    above: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +130,7 @@ class Table:
 
     def repeats(self, number: int, at: int) -> bool:
         """True if a cell of a merged column continues the one above, as all merged cells before it do."""
-        if not number or not self.columns[at].merged:
+        if not number or not self.columns[at].merged or self.rows[number].above:
             return False
         above, here = self.rows[number - 1].cells, self.rows[number].cells
         return all(above[place] == here[place] for place in range(at + 1) if self.columns[place].merged)
@@ -151,12 +159,21 @@ def tabled(
     *,
     kind: str = "",
     kind_of: Callable[[T], str] = lambda item: "",
+    part_of: Callable[[T], str] = lambda item: "",
     notes: Iterable[str] = (),
 ) -> Table:
-    """Return the table with a row for each item; `kind_of` returns the style classes of an item's row."""
+    """Return the table with a row for each item.
+
+    `kind_of` returns the style classes of an item's row, `part_of` the heading that it shares with its
+    neighbours.
+    """
     columns = tuple(columns)
-    rows = tuple(Row(tuple(column.of(item) for column in columns), kind_of(item)) for item in items)
-    return Table(title, columns, rows, tuple(notes), kind)
+    rows = [
+        Row(tuple(column.of(item) for column in columns), kind_of(item), "" if place else part)
+        for part, its in groupby(items, key=part_of)
+        for place, item in enumerate(its)
+    ]
+    return Table(title, columns, tuple(rows), tuple(notes), kind)
 
 
 def _percent(value: float) -> str:

@@ -58,7 +58,12 @@ def table_lines(table: Table, width: int | None = None) -> tuple[list[str], list
                 return [], _blocks(heads, rows)
             widths[widest] = max(_LEAST_WIDTH, widths[widest] - over)
     sides = [">" if column.right else "<" for column in columns]
-    return _lines(heads, sides, widths), [line for row in rows for line in _lines(row, sides, widths)]
+    lines = [
+        line
+        for row, cells_of_row in zip(table.rows, rows, strict=True)
+        for line in (*filter(None, [visible_cell(row.above)]), *_lines(cells_of_row, sides, widths))
+    ]
+    return _lines(heads, sides, widths), lines
 
 
 def _over(widths: Sequence[int], width: int) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from kiviat.analysis.aggregate.known_errors import PAGE, known_errors, shortly
 from kiviat.analysis.hpcc.bottlenecks import listed
@@ -15,6 +14,7 @@ from kiviat.record.run import Interface, Launch, Model, Placement, PlanOfRun, Ru
 from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value
 from kiviat.report.facts.simulated_machines import network, nodes
 from kiviat.report.html.figure import RunLabel
+from kiviat.report.table import Column, Table, tabled
 
 Facts = list[tuple[str, str]]
 
@@ -218,25 +218,32 @@ def origin(run: Run) -> Facts:
     )
 
 
-def transports(runs: Sequence[Run], names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the transports of each run; launches with equal transport share a row."""
-    return [
-        {"run": names[run.id], "launches": _numbers(launches), **_carriers(launches)}
+def transports(runs: Sequence[Run], names: Mapping[str, str]) -> Table:
+    """Return the table of the transports of each run; launches with equal transport share a row."""
+    groups = [
+        (names[run.id], launches)
         for run in runs
         if run.clock != "simulated"
         for launches in _alike(run.launches, lambda launch: launch.transport)
     ]
+    notes = [] if groups else ["No launch reported its transport."]
+    return tabled("Transports", _TRANSPORTS, groups, notes=notes)
 
 
-def _carriers(launches: Sequence[Launch]) -> dict[str, Any]:
-    """Return the transport of launches that agree; on one node there are no far ranks."""
-    transport = launches[0].transport
+def _far(launches: Sequence[Launch]) -> str:
     nodes = max(len({rank.node_or_host for rank in launch.ranks}) for launch in launches)
-    return {
-        **asdict(transport),
-        "near": transport.near or UNAVAILABLE,
-        "far": transport.far or ("none: one node" if nodes == 1 else UNAVAILABLE),
-    }
+    return launches[0].transport.far or ("none: one node" if nodes == 1 else UNAVAILABLE)
+
+
+_FELL_BACK = {True: "yes", False: "no", None: "unknown"}
+_TRANSPORTS: tuple[Column[tuple[str, Sequence[Launch]]], ...] = (
+    Column("run", lambda one: one[0], kind="line"),
+    Column("launches", lambda one: _numbers(one[1])),
+    Column("near ranks", lambda one: one[1][0].transport.near),
+    Column("far ranks", lambda one: _far(one[1])),
+    Column("fell back to TCP", lambda one: _FELL_BACK[one[1][0].transport.fallback_to_tcp]),
+    Column("evidence", lambda one: one[1][0].transport.evidence, kind="wide"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,7 @@ from kiviat.report.html.heat_map import drawn_maps
 from kiviat.report.html.table import table_html
 
 ASSETS = Path(__file__).parent / "assets"
-# Scripts of pages with charts; those of all pages come before them.
-FIGURE_SCRIPTS = ("words.js", "charts.js", "cases.js")
-_SCRIPTS = ("still.js", "tables.js")
+_SCRIPTS = ("still.js", "words.js", "charts.js", "cases.js", "tables.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ def page(
         "table": columns or {},
         "figures": {figure.id: _figure_data(figure, charts[figure.id].panels, table) for figure in figures},
     }
-    before, after = _asset("theme.js"), list(map(_asset, (*_SCRIPTS, *FIGURE_SCRIPTS, *scripts)))
+    before, after = _asset("theme.js"), list(map(_asset, (*_SCRIPTS, *scripts)))
     environment = _environment()
     environment.filters.update(filters or {})
     return environment.get_template(template).render(

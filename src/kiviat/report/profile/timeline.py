@@ -100,6 +100,6 @@ def _axis(drawing: Drawing, elapsed_s: float, width: float, y: float) -> None:
     for tick in range(int(elapsed_s / step + 1e-9) + 1):
         x = _LEFT + width * tick * step / elapsed_s
         drawing.lines([((x, y + 2), (x, y + 7))], "axis")
-        words = "0" if tick == 0 else format_value(tick * step, "s")
-        drawing.text((x, y + 22), words, "note", "middle")
-    drawing.text((_LEFT - 8, y + 22), "rank", "note", "end")
+        words = "0 s" if tick == 0 else format_value(tick * step, "s")
+        last = x > _LEFT + width - _LEFT / 2
+        drawing.text((x, y + 22), words, "note", "end" if last else "middle")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -25,6 +25,8 @@ from kiviat.record.run import Run
 from kiviat.record.units import format_value, three_digits
 from kiviat.report.balance.diagram import Shape, Spoke, kiviat
 from kiviat.report.html.figure import RunLabel
+from kiviat.report.html.symbols import slot
+from kiviat.report.table import Cell, Column, Table, Value, tabled
 
 _ORIGINS = {"wall": "measured", "simulated": "predicted", "reported": "reported"}
 _MOST_RUNS = 4
@@ -42,16 +44,6 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """An axis with the values of the runs and the references, in words; missing ones are empty."""
-
-    title: str
-    values: tuple[str, ...]
-    published: tuple[str, ...]
-    verdict: Verdict | None
-
-
-@dataclass(frozen=True, slots=True)
 class Front:
     """The diagram, its legend, its table, where the references are from, and what is odd beside these.
 
@@ -60,7 +52,7 @@ class Front:
 
     picture: Markup
     shapes: list[Shape]
-    lines: list[Line]
+    table: Table
     references: list[Reference]
     sources: list[str]
     missing: list[str]
@@ -92,28 +84,69 @@ def front(
         _shape(each.name, "published", ("categorical", len(runs) + place), len(runs) + place, each.values)
         for place, each in enumerate(beside)
     ]
-    lines = [
-        Line(
-            title=axis.title,
-            values=tuple(_value(axis, own) for own in values),
-            published=tuple(_value(axis, each.values) for each in beside),
-            verdict=verdict(runs[0], axis, values[0], beside),
-        )
-        for axis in AXES
-        if axis.id in known
-    ]
     words = " ".join(
         f"{shape.name}, {shape.origin}: {'; '.join(tip for tip in shape.tips if tip)}." for shape in shapes
     )
     return Front(
         picture=Markup(kiviat([_spoke(axis) for axis in AXES], shapes, words, _RINGS) if drawn else ""),
         shapes=shapes,
-        lines=lines,
+        table=_table(
+            [axis for axis in AXES if axis.id in known],
+            list(zip(labels, values, strict=True)),
+            beside,
+            lambda axis: verdict(runs[0], axis, values[0], beside),
+            "Values of the diagram" if drawn else "Values beside published machines",
+        ),
         references=beside,
         sources=list(dict.fromkeys(each.paper.citation for each in beside)),
         missing=[axis.title for axis in AXES if drawn and axis.id not in known],
         placed=_placed(runs[0], values[0], beside),
     )
+
+
+def _table(
+    axes: Sequence[Axis],
+    own: Sequence[tuple[RunLabel, Values]],
+    beside: Sequence[Reference],
+    judged_as: Callable[[Axis], Verdict | None],
+    title: str,
+) -> Table:
+    """Return the values of the runs and of the references on each axis."""
+
+    def quantity(axis: Axis) -> Cell:
+        judgement = judged_as(axis)
+        return (
+            Cell(axis.title, below=judgement.words, kind=judgement.level) if judgement else Cell(axis.title)
+        )
+
+    def of(values: Values, kind: str = "") -> Callable[[Axis], Cell]:
+        return lambda axis: _value(axis, values, kind)
+
+    columns: list[Column[Axis]] = [
+        Column("quantity", quantity),
+        *(
+            Column(
+                "This run" if len(own) == 1 else label.label,
+                of(values, "own simulated" if label.clock == "simulated" else "own"),
+                side=">",
+                absent="–",
+                swatch=label.swatch,
+            )
+            for label, values in own
+        ),
+        *(
+            Column(
+                each.name,
+                of(each.values),
+                side=">",
+                absent="–",
+                swatch=slot("categorical", len(own) + place),
+                hover=each.description,
+            )
+            for place, each in enumerate(beside)
+        ),
+    ]
+    return tabled(title, columns, axes, kind="standing")
 
 
 def placed(run: Run, summaries: Sequence[Summary]) -> str:
@@ -209,10 +242,10 @@ def headline_verdict(run: Run, summaries: Sequence[Summary], headline: Summary) 
     return None
 
 
-def _value(axis: Axis, values: Values) -> str:
+def _value(axis: Axis, values: Values, kind: str) -> Cell:
     if (known := values.get(axis.id)) is None:
-        return ""
-    return format_value(known.value, axis.unit) + (", disturbed" if known.disturbed else "")
+        return Cell(None)
+    return Cell(Value(known.value, axis.unit), below="disturbed" if known.disturbed else "", kind=kind)
 
 
 def _spoke(axis: Axis) -> Spoke:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kiviat.analysis.aggregate.curves import curve, size_of
@@ -16,46 +16,33 @@ from kiviat.analysis.loggp import (
     switch_where,
     switch_words,
 )
-from kiviat.analysis.statistics.changepoints import Switch
+from kiviat.analysis.statistics.changepoints import Segment, Switch
 from kiviat.record.run import Cache
 from kiviat.record.units import format_bytes, format_value, three_digits
 from kiviat.report.html.figure import Figure, Line, Mark, Panel, RunLabel
+from kiviat.report.study.tables import run_column
+from kiviat.report.table import Cell, Column, Table, number_text, tabled
 
 FIGURE = "fig-loggp"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """One protocol: its sizes, its line, and the residuals."""
+class Parameter:
+    """A parameter of the model: its symbol, and what it is; `detail` is that of one run."""
 
-    sizes: str
-    latency: str
-    per_byte: str
-    median_error: float
-    max_error: float
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A protocol switch in words."""
-
-    where: str
-    what: str
-    evidence: str
+    symbol: str
+    meaning: str
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The LogGP model of one run."""
+    """The LogGP model of one run, and its parameters with their values."""
 
-    run: int
-    label: str
-    parameters: list[tuple[str, str, str]]  # symbol, meaning, value
-    median_error: float
-    max_error: float
+    label: RunLabel
+    fitted: LogGP
+    parameters: list[tuple[Parameter, str]]
     warning: str
-    pieces: list[Piece]
-    changes: list[Change]
 
 
 def models(
@@ -67,52 +54,89 @@ def models(
         summaries = by_run.get(label.run, ())
         fitted = fit_loggp(summaries)
         if fitted:
-            found.append(_model(place, label.label, fitted))
+            found.append(_model(label, fitted))
             lines += _lines(fitted, curve(summaries, "pingpong"), label, place)
-    return found, [_figure(found, lines, [labels[model.run].clock for model in found])] if found else []
+    return found, [_figure(found, lines)] if found else []
 
 
-def _model(place: int, label: str, fitted: LogGP) -> Model:
+def _model(label: RunLabel, fitted: LogGP) -> Model:
     half = fitted.half_bandwidth_bytes
     return Model(
-        run=place,
-        label=label,
-        parameters=[
-            ("L + 2o", "time of an empty message", format_value(fitted.latency_s, "s")),
-            ("g", "minimum time between messages of 8 B", format_value(fitted.gap_s, "s")),
-            ("G", "time per byte of the largest messages", _per_byte(fitted.s_per_byte)),
+        label,
+        fitted,
+        [
+            (Parameter("L + 2o", "time of an empty message"), format_value(fitted.latency_s, "s")),
+            (Parameter("g", "minimum time between messages of 8 B"), format_value(fitted.gap_s, "s")),
+            (Parameter("G", "time per byte of the largest messages"), _per_byte(fitted.s_per_byte)),
             (
-                "peak",
-                f"best ping-pong bandwidth, at {format_bytes(fitted.peak_bytes)}",
+                Parameter("peak", "best ping-pong bandwidth", f", at {format_bytes(fitted.peak_bytes)}"),
                 format_value(fitted.peak_bandwidth, "B/s"),
             ),
-            ("n½", "size that reaches half of it", format_bytes(None if half is None else round(half))),
-            ("eager limit", "largest size sent without a handshake", eager_words(fitted)),
+            (
+                Parameter("n½", "size that reaches half of it"),
+                format_bytes(None if half is None else round(half)),
+            ),
+            (Parameter("eager limit", "largest size sent without a handshake"), eager_words(fitted)),
+            (Parameter("residual", "median"), number_text(fitted.median_error, "share")),
+            (Parameter("residual", "largest"), number_text(fitted.max_error, "share")),
         ],
-        median_error=fitted.median_error,
-        max_error=fitted.max_error,
-        warning=fit_warning(fitted),
-        pieces=[
-            Piece(
-                sizes=f"{format_bytes(piece.first)} to {format_bytes(piece.last)}",
-                latency=format_value(piece.latency_s, "s"),
-                per_byte=_per_byte(piece.s_per_byte),
-                median_error=piece.median_error,
-                max_error=piece.max_error,
-            )
-            for piece in fitted.segments
-        ],
-        changes=[_change(switch) for switch in fitted.switches],
+        fit_warning(fitted),
     )
+
+
+def message_tables(found: Sequence[Model]) -> dict[str, Table]:
+    """Return the tables of parameters, protocol switches and fitted lines of all models."""
+    names = {model.label.run: model.label.label for model in found}
+    switches = [(one.label, switch) for one in found for switch in one.fitted.switches]
+    where: list[Column[tuple[RunLabel, Switch]]] = [
+        *run_column(names, lambda one: one[0].label, merged=True),
+        Column("where", lambda one: switch_where(one[1])),
+        Column("what changes", lambda one: switch_words(one[1])),
+        Column("evidence", lambda one: one[1].evidence, "1"),
+    ]
+    none = "" if switches else "None found. "
+    pieces = [(one.label, piece) for one in found for piece in one.fitted.segments]
+    lines: list[Column[tuple[RunLabel, Segment]]] = [
+        *run_column(names, lambda one: one[0].label, merged=True),
+        Column("sizes", lambda one: f"{format_bytes(one[1].first)} to {format_bytes(one[1].last)}"),
+        Column("intercept", lambda one: one[1].latency_s, "s"),
+        Column("per byte", lambda one: _per_byte(one[1].s_per_byte), side=">"),
+        Column("median residual", lambda one: one[1].median_error, "share"),
+        Column("largest residual", lambda one: one[1].max_error, "share"),
+    ]
+    return {
+        "parameters": _parameters(found),
+        "switches": tabled("Protocol switches", where, switches, notes=[none + _EVIDENCE]),
+        "lines": tabled("Lines and residuals", lines, pieces),
+    }
+
+
+_EVIDENCE = (
+    "Evidence is the squared error that the switch saves, in standard deviations of a time, beyond the "
+    "penalty of a switch; above 10 is very strong."
+)
+
+
+def _parameters(found: Sequence[Model]) -> Table:
+    alone, known = len(found) == 1, [parameter for parameter, _ in found[0].parameters]
+
+    def parameter(place: int) -> Cell:
+        one = known[place]
+        return Cell(one.symbol, below=one.meaning + (one.detail if alone else ""))
+
+    def of(model: Model) -> Callable[[int], str]:
+        return lambda place: model.parameters[place][1]
+
+    columns: list[Column[int]] = [
+        Column("parameter", parameter, kind="symbol"),
+        *(Column(one.label.label, of(one), side=">", swatch=one.label.swatch) for one in found),
+    ]
+    return tabled("LogGP parameters", columns, range(len(known)), kind="parameters")
 
 
 def _per_byte(seconds: float) -> str:
     """Return picoseconds per byte."""
     return f"{three_digits(seconds * 1e12)} ps/B"
-
-
-def _change(switch: Switch) -> Change:
-    return Change(switch_where(switch), switch_words(switch), three_digits(switch.evidence))
 
 
 _STEPS = 4  # points of a fitted line between two measured sizes; in the bandwidth it is curved
@@ -214,11 +238,13 @@ def _lines(fitted: LogGP, points: Sequence[Summary], label: RunLabel, place: int
     return [measured, *modelled]
 
 
-def _figure(found: Sequence[Model], lines: Sequence[Line], clocks: Collection[str]) -> Figure:
-    points = "predicted" if set(clocks) == {"simulated"} else "measured"
-    points += " or predicted" if len(set(clocks)) > 1 and "simulated" in clocks else ""
+def _figure(found: Sequence[Model], lines: Sequence[Line]) -> Figure:
+    clocks = {model.label.clock for model in found}
+    points = "predicted" if clocks == {"simulated"} else "measured"
+    points += " or predicted" if len(clocks) > 1 and "simulated" in clocks else ""
     words = "; ".join(
-        f"{model.label}: " + ", ".join(f"{symbol} {value}" for symbol, _, value in model.parameters)
+        f"{model.label.label}: "
+        + ", ".join(f"{one.symbol} {value}" for one, value in model.parameters if one.symbol != "residual")
         for model in found
     )
     return Figure(

@@ -23,8 +23,7 @@ from kiviat.report.html.shell import page
 from kiviat.report.run import tables
 from kiviat.report.run.figures import SECTIONS, figures, launch_figure, single_numbers
 from kiviat.report.run.front import Verdict, front, headline_verdict
-from kiviat.report.run.message_models import models, with_model
-from kiviat.report.study import effective_bandwidth as effective
+from kiviat.report.run.message_models import message_tables, models, with_model
 from kiviat.report.study.sections import study_sections
 
 # With more summaries the page omits some metrics, to stay below 8 MB.
@@ -82,6 +81,7 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
     told = tables.told(_findings(runs, rows, by_run, grids), table, drawn, studied)
     failures = tables.failures(rows, names)
     shown = front(runs, by_run, labels)
+    known_error = _errors(runs)
     singles = single_numbers(table, drawn, traits)
     across = findings_across(
         [Machine(label.label, [run], by_run[run.id], {}) for run, label in zip(runs, labels, strict=True)],
@@ -106,10 +106,8 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
         columns=columns(table, labels),
         styles=("balance.css",),
         filters={
-            "bounds": tables.bounds,
-            "share": tables.share,
             "conditions": tables.conditions,
-            "known_error": _errors(runs),
+            "interval": lambda summary: tables.interval(summary, known_error),
         },
         title=described.title(runs),
         names=names,
@@ -134,7 +132,7 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
             *((section.id, section.short) for section in studied),
             *([("model", "LogGP")] if fitted else []),
             *([("stability", "Stability")] if clocks != {"simulated"} else []),
-            *([("missing", "Missing")] if failures else []),
+            *([("missing", "Missing")] if failures.rows else []),
             ("cases", "All cases"),
             ("provenance", "Provenance"),
         ],
@@ -144,18 +142,20 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
         across=across,
         verdicts=_verdicts(runs, by_run, headlines),
         headlines=headlines,
+        headlines_table=tables.headlines_table(headlines, labels, known_error),
         modelled=machines,
         simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
         left_out=left_out,
         models=fitted,
+        message_tables=message_tables(fitted) if fitted else {},
         model_figures=model_figures,
         stability_figures=stability_figures,
         transports=described.transports(runs, names),
+        fell_back=any(launch.transport.fallback_to_tcp for run in runs for launch in run.launches),
         sections=sections,
         studies=studied,
-        heads=effective.HEADS,
         convergence=tables.convergence(rows, names),
-        unstable=tables.unstable(table),
+        unstable=tables.unstable(table, names),
         failures=failures,
         has_percentiles=any(summary.p99 is not None for summary in table),
         has_collectives=any(summary.metric == "time_rank_max" for summary in table),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -14,9 +14,11 @@ from kiviat.analysis.findings.finding import Evidence, Finding
 from kiviat.record import Row
 from kiviat.record.traits import TraitsByName
 from kiviat.record.units import counted, format_bytes, format_range
-from kiviat.report.html.figure import Figure
+from kiviat.report.html.figure import Figure, RunLabel
 from kiviat.report.run.sketch import sketch
 from kiviat.report.study.sections import StudySection
+from kiviat.report.study.tables import run_column
+from kiviat.report.table import Cell, Column, Table, Value, tabled
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +77,37 @@ def conditions(summary: Summary) -> str:
     return ", ".join(filter(None, words))
 
 
-def share(value: float | None) -> str:
-    """Return a ratio in percent, without decimals from 1000 % on."""
-    return "–" if value is None else f"{100 * value:.1f} %" if value < 10 else f"{100 * value:,.0f} %"
+def interval(summary: Summary, known_error: Callable[[Summary], str]) -> str:
+    """Return the interval of a median, or why it has none; `known_error` is that of predictions."""
+    if summary.low is not None and summary.high is not None:
+        return f"95 %: {format_range(summary.low, summary.high, summary.unit)}"
+    if summary.clock == "simulated":
+        return f"predicted by a model; its error here: {known_error(summary)}"
+    return "no interval below 5 launches" if summary.clock == "wall" else "no interval"
 
 
-def bounds(summary: Summary) -> str:
-    """Return the interval of the median, or a dash."""
-    if summary.low is None or summary.high is None:
-        return "–"
-    return format_range(summary.low, summary.high, summary.unit)
+def headlines_table(
+    found: Sequence[Headline], labels: Sequence[RunLabel], known_error: Callable[[Summary], str]
+) -> Table:
+    """Return the headline figures of several runs side by side."""
+
+    def of_run(place: int) -> Callable[[Headline], Cell]:
+        def cell(headline: Headline) -> Cell:
+            if (one := headline.values.get(place)) is None:
+                return Cell(None)
+            words = interval(one, known_error), conditions(one)
+            return Cell(Value(one.median, one.unit), below=words, kind=one.clock)
+
+        return cell
+
+    columns: list[Column[Headline]] = [
+        Column("figure", lambda headline: headline.title),
+        *(
+            Column(label.label, of_run(place), absent="no result", swatch=label.swatch)
+            for place, label in enumerate(labels)
+        ),
+    ]
+    return tabled("Headline figures", columns, found, kind="numbers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,33 +228,43 @@ def _picture(
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Cases without a result for the same reason; `shown` are the first of them."""
+    """Cases without a result for the same reason."""
 
     outcome: str
     run: str
     phase: str
     reason: str
-    count: int
-    shown: tuple[str, ...]
+    cases: tuple[str, ...]
 
 
 _SHOWN = 40
 
 
-def failures(rows: Iterable[Row], names: Mapping[str, str]) -> list[Failure]:
-    """Return all cases without a result, by reason; `names` maps runs to labels."""
+def failures(rows: Iterable[Row], names: Mapping[str, str]) -> Table:
+    """Return the table of all cases without a result, by reason; `names` maps runs to labels."""
     groups: dict[tuple[str, str, str, str], dict[str, None]] = defaultdict(dict)
     for row in rows:
         if row.outcome != "ok":
             reason = row.phase or "unknown", row.reason or "no reason given"
             groups[row.outcome, names[row.run], *reason][row.case] = None
-    return [
-        Failure(*key, count=len(cases), shown=tuple(cases)[:_SHOWN]) for key, cases in sorted(groups.items())
+    found = [Failure(*key, tuple(cases)) for key, cases in sorted(groups.items())]
+    columns: list[Column[Failure]] = [
+        Column("outcome", lambda one: one.outcome),
+        *run_column(names, lambda one: one.run),
+        Column("phase", lambda one: one.phase),
+        Column("reason", lambda one: one.reason, kind="wide"),
+        Column("cases", lambda one: len(one.cases), "count"),
+        Column("which", _which, kind="wide mono"),
     ]
+    return tabled("Failed and skipped cases", columns, found)
 
 
-def unstable(summaries: Iterable[Summary], most: int = 15) -> list[Summary]:
-    """Return the cases that differ most between launches, by their time or else their first metric."""
+def _which(failure: Failure) -> str:
+    return ", ".join(failure.cases[:_SHOWN]) + (" and more" if len(failure.cases) > _SHOWN else "")
+
+
+def unstable(summaries: Iterable[Summary], names: Mapping[str, str], most: int = 15) -> Table:
+    """Return the table of the cases that differ most between launches, by time or else their first metric."""
     primary: dict[tuple[str, str], Summary] = {}
     for summary in summaries:
         key = summary.run, summary.case
@@ -239,7 +272,18 @@ def unstable(summaries: Iterable[Summary], most: int = 15) -> list[Summary]:
             continue  # deterministic
         if summary.spread is not None and (summary.metric == "time" or key not in primary):
             primary[key] = summary
-    return sorted(primary.values(), key=lambda summary: -(summary.spread or 0))[:most]
+    found = sorted(primary.values(), key=lambda summary: -(summary.spread or 0))[:most]
+    columns: list[Column[Summary]] = [
+        Column("case", lambda one: one.case, kind="case"),
+        *run_column(names, lambda one: names[one.run]),
+        Column("spread", lambda one: one.spread, "share"),
+        Column("within", lambda one: one.within, "share", absent="–"),
+        Column("median", lambda one: Value(one.median, one.unit), side=">"),
+        Column("lowest launch", lambda one: Value(min(one.launch_medians), one.unit), side=">"),
+        Column("highest launch", lambda one: Value(max(one.launch_medians), one.unit), side=">"),
+        Column("launches", lambda one: one.launches, "count"),
+    ]
+    return tabled(f"The {len(found)} cases that differ most between launches", columns, found)
 
 
 _STOPPED = {

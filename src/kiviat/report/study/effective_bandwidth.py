@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.record.published import Fact, Paper, System
+from kiviat.record.published import Fact, Paper, System, papers
+from kiviat.record.run import Run
 from kiviat.record.units import format_range, format_value
 from kiviat.report.html.figure import RunLabel
+from kiviat.report.table import Cell, Column, Table, Value, tabled
 
-# Column headings, two for each quantity.
+# Headings of columns, with their metrics.
 HEADS = (
-    ("b_eff", ("b_eff", "b_eff_per_process")),
-    ("at Lmax, rings and random", ("at_lmax", "at_lmax_per_process")),
-    ("at Lmax, rings only", ("rings_at_lmax", "rings_at_lmax_per_process")),
+    *(
+        (group, (("all", metric), ("per process", f"{metric}_per_process")))
+        for group, metric in (
+            ("b_eff", "b_eff"),
+            ("at Lmax, rings and random", "at_lmax"),
+            ("at Lmax, rings only", "rings_at_lmax"),
+        )
+    ),
+    ("ping-pong", (("bandwidth", "pingpong_bandwidth"), ("latency", "pingpong_latency"))),
 )
-PINGPONG = ("pingpong_bandwidth", "pingpong_latency")
-COLUMNS = (*(metric for _, metrics in HEADS for metric in metrics), *PINGPONG)
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A value, the text below it, and its tooltip."""
-
-    text: str
-    below: str = ""
-    hover: str = ""
+COLUMNS = tuple(metric for _, metrics in HEADS for _, metric in metrics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +37,58 @@ class Line:
     clock: str
     processes: int
     cells: tuple[Cell, ...]
+    swatch: str = ""
+    source: str = ""
+
+
+def effective_table(
+    runs: Sequence[Run], by_run: Mapping[str, Sequence[Summary]], labels: Sequence[RunLabel]
+) -> Table | None:
+    """Return the table: runs, then published machines with predictions for the same machines.
+
+    None if no run has results.
+    """
+    mine = own(by_run, labels)
+    if not mine:
+        return None
+    names = {
+        place: [f"{one.machine} {one.mode}".strip() for one in model.published]
+        for place, run in enumerate(runs)
+        if (model := run.machine.model)
+    }
+    lines = [*mine]
+    for paper in papers():
+        if of_paper := published(paper):
+            source = f"As published, not measured here: {paper.citation}; {', '.join(locations(paper))}"
+            lines += [replace(one, source=source) for one in beside(of_paper, mine, names)]
+    columns: list[Column[Line]] = [
+        Column("machine", lambda line: Cell(line.name, below=line.setting, swatch=line.swatch)),
+        Column("processes", lambda line: line.processes, "number"),
+        *(
+            Column(heading, _cell(COLUMNS.index(metric)), side=">", absent="–", group=group)
+            for group, metrics in HEADS
+            for heading, metric in metrics
+        ),
+    ]
+    clocks = {label.clock for label in labels}
+    notes = [
+        "" if clocks == {"simulated"} else "Below a median its 95 % interval.",
+        "In violet: predicted by a model, not measured." if "simulated" in clocks else "",
+        "Ping-pong is between ranks 0 and 1. A dash marks a missing value.",
+    ]
+    return tabled(
+        "Effective bandwidth of these runs and of published machines",
+        columns,
+        lines,
+        kind="effective",
+        kind_of=lambda line: line.clock if line.run is None else f"ours {line.clock}",
+        part_of=lambda line: line.source,
+        notes=[" ".join(filter(None, notes))],
+    )
+
+
+def _cell(place: int) -> Callable[[Line], Cell]:
+    return lambda line: line.cells[place]
 
 
 def own(by_run: Mapping[str, Sequence[Summary]], labels: Sequence[RunLabel]) -> list[Line]:
@@ -56,20 +106,21 @@ def own(by_run: Mapping[str, Sequence[Summary]], labels: Sequence[RunLabel]) -> 
             words += ["disturbed"] if first.disturbed else []
             words += ["predicted by a model"] if label.clock == "simulated" else []
             cells = tuple(_own(found.get(metric)) for metric in COLUMNS)
-            lines.append(Line(label.label, ", ".join(words), place, label.clock, first.ranks, cells))
+            setting = ", ".join(words)
+            lines.append(Line(label.label, setting, place, label.clock, first.ranks, cells, label.swatch))
     return lines
 
 
 def _own(summary: Summary | None) -> Cell:
     if summary is None:
-        return Cell("–")
-    value = format_value(summary.median, summary.unit)
+        return Cell(None)
+    value = Value(summary.median, summary.unit)
     if summary.clock == "simulated":
-        return Cell(value, "", "predicted by a model, not measured")
+        return Cell(value, hover="predicted by a model, not measured")
     if summary.low is None or summary.high is None:
-        return Cell(value, "", f"{summary.launches} launches: no interval")
+        return Cell(value, hover=f"{summary.launches} launches: no interval")
     bounds = format_range(summary.low, summary.high, summary.unit)
-    unit = value.partition(" ")[2]
+    unit = format_value(summary.median, summary.unit).partition(" ")[2]
     return Cell(value, bounds.removesuffix(f" {unit}"), f"{summary.launches} launches, 95 %: {bounds}")
 
 
@@ -125,7 +176,8 @@ def _where(system: System) -> str:
 
 def _published(paper: Paper, fact: Fact | None) -> Cell:
     if fact is None:
-        return Cell("–")
+        return Cell(None)
     said = [f"{paper.short}, {fact.location}: {fact.metric}", fact.exactness.replace("_", " "), fact.note]
-    mark = "" if fact.relation == "=" else f"{fact.relation} "
-    return Cell(mark + format_value(fact.value, fact.unit), "", "; ".join(filter(None, said)))
+    value = Value(fact.value, fact.unit)
+    bound = f"{fact.relation} {format_value(fact.value, fact.unit)}"
+    return Cell(value if fact.relation == "=" else bound, hover="; ".join(filter(None, said)))

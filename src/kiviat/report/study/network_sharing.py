@@ -10,7 +10,7 @@ messages count once; waiting for a message that has not been sent does not count
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.published.question import (
     Lookup,
     Quantity,
-    Row,
     Subject,
     Value,
     all_rows,
@@ -34,43 +33,13 @@ from kiviat.record.run import Run
 from kiviat.record.traits import Traits, TraitsByName
 from kiviat.record.units import format_value, three_digits
 from kiviat.report.study.programs import communicating
+from kiviat.report.table import Cell, Column, Table, tabled
+from kiviat.report.table import Value as Shown
 
 # Larger ratios are written as "times", not in percent.
 _TIMES = 9.0
 
 NodesOf = Callable[[str, int], Nodes | None]
-
-# A paper's citation; of each claim its place in the paper, what it is about, its value, what it is here, and
-# the verdict.
-Sentences = tuple[str, list[tuple[str, str, str, str, str]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A value; `heat` is its shade: how much worse it is than in the first arrangement with as many ranks."""
-
-    text: str
-    below: str
-    heat: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A block of lines, one for each program, with a cell or None for each arrangement."""
-
-    title: str
-    lines: list[tuple[str, list[Cell | None]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Sharing:
-    """Runs of one machine that differ in their arrangement. `published`: claims of papers about these."""
-
-    machine: str
-    clock: str
-    heads: list[tuple[str, str]]
-    quantities: list[Block]
-    published: list[Sentences]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +69,11 @@ def sharings(
     grids: Sequence[Grid],
     nodes_of: NodesOf,
     traits: TraitsByName,
-) -> list[Sharing]:
-    """Return one comparison for each machine, class and clock with several arrangements."""
+) -> list[Table]:
+    """Return one table for each machine, class and clock with several arrangements.
+
+    After it, one for each paper with claims about these.
+    """
     held: dict[tuple[str, str, str], dict[str, dict[str, _Held]]] = {}
     found_grids = {(grid.run, grid.case, grid.name): grid for grid in grids}
     by_id = {run.id: run for run in runs}
@@ -118,9 +90,10 @@ def sharings(
                 rate, medians, found_grids, nodes_of(rate.run, rate.ranks), own
             )
     return [
-        _sharing(group, [by_id[run] for run in of_group], of_group, ranks, nodes_of)
+        table
         for group, of_group in held.items()
         if len({_arrangement(by_id[run], ranks[run], nodes_of) for run in of_group}) > 1
+        for table in _sharing(group, [by_id[run] for run in of_group], of_group, ranks, nodes_of)
     ]
 
 
@@ -164,11 +137,11 @@ def _bytes(
     return float(of_pairs[far].sum()), float(of_pairs[~far].sum())
 
 
-def _arrangement(run: Run, ranks: int, nodes_of: NodesOf) -> tuple[str, str]:
+def _arrangement(run: Run, ranks: int, nodes_of: NodesOf) -> str:
     """Return the shape, such as "8×2", and the placement and binding on the command line."""
     nodes = nodes_of(run.id, ranks)
     shape = f"{ranks} ranks" if nodes is None else f"{nodes.count(ranks)}×{ranks // nodes.count(ranks)}"
-    return shape, ", ".join(filter(None, (run.place, run.bind)))
+    return ", ".join(filter(None, (shape, run.place, run.bind)))
 
 
 def _sharing(
@@ -177,69 +150,98 @@ def _sharing(
     held: Mapping[str, Mapping[str, _Held]],
     ranks: Mapping[str, int],
     nodes_of: NodesOf,
-) -> Sharing:
+) -> list[Table]:
     machine, clock, problem = group
     order = sorted(runs, key=lambda run: ranks[run.id])
     first = [next(run.id for run in order if ranks[run.id] == ranks[one.id]) for one in order]
+    bound = _bound_otherwise(order, ranks, nodes_of)
     programs = sorted({name for of_run in held.values() for name in of_run})
 
-    def block(
-        title: str, cell: Callable[[_Held, _Held], Cell | None], references: Sequence[str | None] = first
-    ) -> Block:
-        lines = []
-        for name in programs:
-            cells = [
-                cell(held[run.id][name], held[reference][name])
-                if reference and name in held[run.id] and name in held[reference]
-                else None
-                for run, reference in zip(order, references, strict=True)
-            ]
-            lines.append((name.upper(), cells))
-        return Block(title, lines)
+    def cells(quantity: _Quantity, name: str) -> list[Cell | None]:
+        references = bound if quantity.among_bindings else first
+        return [
+            quantity.of(held[run.id][name], held[reference][name])
+            if reference and name in held[run.id] and name in held[reference]
+            else None
+            for run, reference in zip(order, references, strict=True)
+        ]
 
-    bound = _bound_otherwise(order, ranks, nodes_of)
-    blocks = [
-        block("Performance", _performance),
-        block("Processor sharing: performance beside the same placement on other cores", _performance, bound),
-        block("Time in messages and waiting, of an average rank", _in_messages),
-        block("Network time: messages from or to other nodes are under way, average rank", _network_time),
-        block("Time within nodes: messages on its own node are under way, average rank", _node_time),
-        block("Bytes between nodes", _between_nodes),
-        block("Bytes that interfaces of nodes sent, headers included", _by_interfaces),
-        block("Bytes within nodes", _within_nodes),
+    parts = {one.title: [(name, cells(one, name)) for name in programs] for one in _QUANTITIES}
+    lines = [
+        (title, name, of_name)
+        for title, part in parts.items()
+        if any(any(of_name) for _, of_name in part)
+        for name, of_name in part
     ]
-    return Sharing(
-        machine=f"{machine.removeprefix('simulated:')}, class {problem}",
-        clock=clock,
-        heads=[_arrangement(run, ranks[run.id], nodes_of) for run in order],
-        quantities=[one for one in blocks if any(any(cells) for _, cells in one.lines)],
-        published=_claims(order[0], _lookup([(run, nodes_of(run.id, ranks[run.id])) for run in order], held)),
+
+    def of_run(at: int) -> Callable[[tuple[str, str, Sequence[Cell | None]]], Cell | None]:
+        def cell(line: tuple[str, str, Sequence[Cell | None]]) -> Cell | None:
+            one = line[2][at]
+            return replace(one, kind=clock) if one else None
+
+        return cell
+
+    predicted = clock == "simulated"
+    note = (
+        "Compared with the first placement of as many ranks; worse values are shaded. Bytes are those of all "
+        "messages, including collectives; if interfaces count them, frames with headers."
     )
+    known = f"{machine.removeprefix('simulated:')}, class {problem}"
+    table = tabled(
+        f"Placements of ranks on nodes: {known}",
+        [
+            Column("program", lambda line: line[1].upper()),
+            *(
+                Column(_arrangement(run, ranks[run.id], nodes_of), of_run(at), side=">", absent="–")
+                for at, run in enumerate(order)
+            ),
+        ],
+        lines,
+        kind="impact",
+        part_of=lambda line: line[0],
+        notes=[note + (" All values are predicted by a model, not measured." if predicted else "")],
+    )
+    look = _lookup([(run, nodes_of(run.id, ranks[run.id])) for run in order], held)
+    return [table, *_claims(order[0], look, clock)]
 
 
-def _claims(run: Run, look: Lookup) -> list[Sentences]:
-    """Return the verdicts on what papers say of programs in arrangements, by paper.
+def _claims(run: Run, look: Lookup, clock: str) -> list[Table]:
+    """Return tables of the verdicts on what papers say of programs in arrangements, one for each paper.
 
     For a model, everything that is said of its machine; for other machines, what their results answer.
     """
     model = run.machine.model
     names = tuple((one.machine, one.mode) for one in model.published) if model else ()
     subject = Subject(names)
-    found: dict[str, list[tuple[str, str, str, str, str]]] = {}
+    found: dict[str, list[Verdict]] = {}
     for row in rows_about(subject) if model else all_rows():
         for question in questions(row, subject) if row.fact.use == "validate" else ():
             if any(case.per_node and case.place for case in question.cases):
                 verdict = judge(question, look)
                 if model or verdict.answer is not None:
-                    found.setdefault(row.paper.citation, []).append(_sentence(row, verdict))
-    return list(found.items())
+                    found.setdefault(row.paper.citation, []).append(verdict)
+    columns: list[Column[Verdict]] = [
+        Column("claim", _claim),
+        Column("published", lambda verdict: published_text(verdict.row), side=">"),
+        Column("here", lambda verdict: _here(verdict, clock), side=">", absent="–"),
+    ]
+    return [
+        tabled(f"As published, not measured here: {citation}", columns, its, kind="claims")
+        for citation, its in found.items()
+    ]
 
 
-def _sentence(row: Row, verdict: Verdict) -> tuple[str, str, str, str, str]:
-    about = ", ".join(filter(None, (row.system.mode, row.fact.benchmark, row.fact.metric)))
-    answered = verdict.answer is not None
-    here, gap = (answer_text(verdict), gap_text(verdict)) if answered else ("–", "–")
-    return row.fact.location, about, published_text(row), here, gap
+def _claim(verdict: Verdict) -> Cell:
+    system, fact = verdict.row.system, verdict.row.fact
+    words = ", ".join(filter(None, (system.mode, fact.benchmark, fact.metric)))
+    return Cell(words, below=fact.location)
+
+
+def _here(verdict: Verdict, clock: str) -> Cell:
+    if verdict.answer is None:
+        return Cell(None)
+    here, gap = answer_text(verdict), gap_text(verdict)
+    return Cell(here, below="" if gap == here else gap, kind=clock)
 
 
 def _lookup(arranged: Sequence[tuple[Run, Nodes | None]], held: Mapping[str, Mapping[str, _Held]]) -> Lookup:
@@ -283,14 +285,14 @@ def _performance(one: _Held, first: _Held) -> Cell:
     below = format_value(one.rate, "op/s")
     if one is first:
         return Cell("1", below)
-    return Cell(f"{ratio:.2f}", below, _shade(1 - ratio))
+    return Cell(f"{ratio:.2f}", below, shade=_shade(1 - ratio))
 
 
 def _in_messages(one: _Held, first: _Held) -> Cell | None:
     if one.in_messages is None:
         return None
     more = 0.0 if first.in_messages is None else one.in_messages - first.in_messages
-    return Cell(f"{100 * one.in_messages:.0f} %", "", _shade(more))
+    return Cell(f"{100 * one.in_messages:.0f} %", shade=_shade(more))
 
 
 def _network_time(one: _Held, first: _Held) -> Cell | None:
@@ -306,7 +308,7 @@ def _under_way(seconds: float | None, of_first_s: float | None, one: _Held, firs
         return None
     more, words = _more(seconds, of_first_s, one is first)
     share = f"{100 * seconds / one.time_s:.0f} % of the time" if one.time_s else ""
-    return Cell(format_value(seconds, "s"), ", ".join(filter(None, (share, words))), _shade(more))
+    return Cell(Shown(seconds, "s"), ", ".join(filter(None, (share, words))), shade=_shade(more))
 
 
 def _between_nodes(one: _Held, first: _Held) -> Cell | None:
@@ -314,14 +316,14 @@ def _between_nodes(one: _Held, first: _Held) -> Cell | None:
         return None
     more, words = _more(one.between_nodes, first.between_nodes, one is first)
     below = ", ".join(filter(None, (_share(one.between_nodes, one), words)))
-    return Cell(format_value(one.between_nodes, "B"), below, _shade(more))
+    return Cell(Shown(one.between_nodes, "B"), below, shade=_shade(more))
 
 
 def _by_interfaces(one: _Held, first: _Held) -> Cell | None:
     if one.by_interfaces is None:
         return None
     more, words = _more(one.by_interfaces, first.by_interfaces, one is first)
-    return Cell(format_value(one.by_interfaces, "B"), words, _shade(more))
+    return Cell(Shown(one.by_interfaces, "B"), words, shade=_shade(more))
 
 
 def _more(count: float, first: float | None, reference: bool) -> tuple[float, str]:
@@ -337,7 +339,7 @@ def _more(count: float, first: float | None, reference: bool) -> tuple[float, st
 def _within_nodes(one: _Held, first: _Held) -> Cell | None:
     if one.within_nodes is None:
         return None
-    return Cell(format_value(one.within_nodes, "B"), _share(one.within_nodes, one))
+    return Cell(Shown(one.within_nodes, "B"), _share(one.within_nodes, one))
 
 
 def _share(part: float, of: _Held) -> str:
@@ -348,3 +350,27 @@ def _share(part: float, of: _Held) -> str:
 def _shade(more: float) -> int:
     """Return the shade in percent for a relative increase; 100 for twice the first arrangement."""
     return min(100, max(0, round(100 * more)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Quantity:
+    """A quantity of a program in an arrangement, compared with the first of as many ranks.
+
+    `among_bindings`: with the first on the same nodes, if some of those are bound to other cores.
+    """
+
+    title: str
+    of: Callable[[_Held, _Held], Cell | None]
+    among_bindings: bool = False
+
+
+_QUANTITIES = (
+    _Quantity("Performance", _performance),
+    _Quantity("Processor sharing: performance beside the same placement on other cores", _performance, True),
+    _Quantity("Time in messages and waiting, of an average rank", _in_messages),
+    _Quantity("Network time: messages from or to other nodes are under way, average rank", _network_time),
+    _Quantity("Time within nodes: messages on its own node are under way, average rank", _node_time),
+    _Quantity("Bytes between nodes", _between_nodes),
+    _Quantity("Bytes that interfaces of nodes sent, headers included", _by_interfaces),
+    _Quantity("Bytes within nodes", _within_nodes),
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
@@ -11,8 +11,8 @@ from markupsafe import Markup
 from kiviat.analysis.aggregate.calibration import calibrated
 from kiviat.analysis.findings.machines import Machine, findings_across
 from kiviat.analysis.published.sources import MachineResults
+from kiviat.analysis.published.study import Cell as TableCell
 from kiviat.analysis.published.study import (
-    Cell,
     DrawnCurve,
     JudgedRow,
     Summed,
@@ -39,42 +39,16 @@ from kiviat.report.balance.diagram import Shape
 from kiviat.report.facts import runs as run_facts
 from kiviat.report.html.figure import Colour, Figure, Line, Panel, RunLabel, numbered
 from kiviat.report.html.shell import page
+from kiviat.report.html.table import run_cell
 from kiviat.report.study.bars import bars_of
 from kiviat.report.study.diagram import drawn as drawn_diagram
 from kiviat.report.study.diagram import shapes_of
 from kiviat.report.study.platforms import COVERED, platforms
+from kiviat.report.table import Cell, Column, Table, Value, tabled
 
 _DASHES = ("solid", "dash", "dashdot", "longdash", "longdashdot")
 _WITHIN = (0.1, 0.25, 1.0)
 _OMITTED = (*COVERED, "Ranks", "Plan", "Launches", "Simulated", "Measured")
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A published row with its verdict. `mood` is "good", "bad" or "" if nothing was judged."""
-
-    id: str
-    place: str
-    about: str
-    published: str
-    machine: str
-    answer: str
-    verdict: str
-    mood: str
-    evidence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Untold:
-    """Published rows that have no verdict for one reason."""
-
-    why: str
-    rows: list[Sentence]
-
-    @property
-    def count(self) -> int:
-        """Return the number of rows."""
-        return len(self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +59,12 @@ class Part:
     title: str
     note: str
     figures: list[Figure]
-    table: StudyTable | None
-    lines: list[tuple[str, str, list[Shown]]]
-    sentences: list[Sentence]
-    untold: list[Untold]
+    table: Table | None
+    sentences: Table
+    untold: Table
     missing: list[str]
     shapes: Sequence[Shape] = ()
     diagram: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A cell in text: its value, below it what was published or divided; `bar` is in percent of its width."""
-
-    text: str
-    below: str
-    bar: float | None = None
 
 
 def render_study(
@@ -144,23 +108,30 @@ def render_study(
         platforms=platforms(machines, labels),
         machines=[_machine(machine, label, judged) for machine, label in zip(machines, labels, strict=True)],
         summary=_summary(total),
-        failing=[_sentence(one) for one in total.failing],
+        failing=_sentences(total.failing, "Sentences that do not hold here"),
         parts=parts,
-        others=_told(left),
-        others_untold=_untold(left),
+        others=_told(left, "everything else"),
+        others_untold=_untold(left, "everything else"),
     )
 
 
-def _told(rows: Sequence[JudgedRow]) -> list[Sentence]:
-    return [_sentence(one) for one in rows if one.verdict.answer is not None]
+def _told(rows: Sequence[JudgedRow], part: str) -> Table:
+    told = [one for one in rows if one.verdict.answer is not None]
+    return _sentences(told, f"What the paper says about {part}")
 
 
-def _untold(rows: Sequence[JudgedRow]) -> list[Untold]:
-    groups: dict[str, list[Sentence]] = {}
-    for one in rows:
-        if one.verdict.answer is None:
-            groups.setdefault(one.verdict.words, []).append(_sentence(one))
-    return [Untold(why[:1].upper() + why[1:], of) for why, of in groups.items()]
+def _untold(rows: Sequence[JudgedRow], part: str) -> Table:
+    """Return the table of published rows that have no verdict, by reason."""
+    left = [one for one in rows if one.verdict.answer is None]
+    why = list(dict.fromkeys(one.verdict.words for one in left))
+    left.sort(key=lambda one: why.index(one.verdict.words))
+    return tabled(
+        f"Without a verdict here: published rows about {part}",
+        _SENTENCE[:3],
+        left,
+        kind="sentences",
+        part_of=lambda one: one.verdict.words[:1].upper() + one.verdict.words[1:],
+    )
 
 
 def _short(title: str) -> str:
@@ -205,28 +176,46 @@ def _machine(machine: MachineResults, label: RunLabel, judged: Sequence[JudgedRo
     }
 
 
-def _sentence(one: JudgedRow) -> Sentence:
+def _sentences(rows: Sequence[JudgedRow], title: str) -> Table:
+    """Return the table of published rows with their verdicts."""
+    return tabled(title, _SENTENCE, rows, kind="sentences", kind_of=_mood)
+
+
+def _about(one: JudgedRow) -> str:
+    fact = one.verdict.row.fact
+    return ", ".join(filter(None, (_named(one), fact.benchmark, fact.metric, fact.message_size)))
+
+
+def _here(one: JudgedRow) -> Cell:
+    evidence = evidence_text(one.verdict)
+    if one.fitted and one.verdict.answer is not None:
+        evidence = "; ".join(filter(None, ("the model was fitted to it", evidence)))
+    answer = None if one.verdict.answer is None else answer_text(one.verdict)
+    return Cell(answer, below=(one.machine, evidence))
+
+
+def _verdict(one: JudgedRow) -> str:
     verdict = one.verdict
-    fact = verdict.row.fact
-    about = ", ".join(filter(None, (_named(one), fact.benchmark, fact.metric, fact.message_size)))
-    mood = "" if verdict.holds is None else "good" if verdict.holds else "bad"
-    text, evidence = error_text(verdict), evidence_text(verdict)
-    if one.fitted and verdict.answer is not None:
-        evidence, mood = "; ".join(filter(None, ("the model was fitted to it", evidence))), ""
-    if one.foreign:
-        text = f"{text} here, too" if verdict.holds else f"{text} here"
-        mood = ""
-    return Sentence(
-        id=verdict.row.id,
-        place=fact.location,
-        about=about,
-        published=published_text(verdict.row),
-        machine=one.machine,
-        answer=answer_text(verdict) if verdict.answer is not None else "–",
-        verdict=text if verdict.answer is not None else "cannot tell",
-        mood=mood,
-        evidence=evidence,
-    )
+    if verdict.answer is None:
+        return "cannot tell"
+    foreign = "" if not one.foreign else " here, too" if verdict.holds else " here"
+    return error_text(verdict) + foreign
+
+
+def _mood(one: JudgedRow) -> str:
+    """Return "good" or "bad", or "" if the row judges nothing: it was fitted to, or is of other machines."""
+    if one.verdict.holds is None or one.foreign or (one.fitted and one.verdict.answer is not None):
+        return ""
+    return "good" if one.verdict.holds else "bad"
+
+
+_SENTENCE: tuple[Column[JudgedRow], ...] = (
+    Column("place", lambda one: Cell(one.verdict.row.fact.location, below=one.verdict.row.id)),
+    Column("the paper", _about, kind="wide"),
+    Column("published", lambda one: published_text(one.verdict.row)),
+    Column("here", _here, absent="–", kind="wide"),
+    Column("verdict", _verdict, kind="verdict"),
+)
 
 
 def _named(one: JudgedRow) -> str:
@@ -259,9 +248,8 @@ def _figure_part(
         note=figure.note,
         figures=numbered(charts, f"fig-{number}"),
         table=None,
-        lines=[],
-        sentences=_told(rows),
-        untold=_untold(rows),
+        sentences=_told(rows, part_name(figure)),
+        untold=_untold(rows, part_name(figure)),
         missing=reasons(study, figure, machines, {one.machine for one in curves}),
     )
 
@@ -345,13 +333,18 @@ def _table_part(
     rows: Sequence[JudgedRow],
 ) -> Part:
     lines = table_lines(table, machines, study)
-    shown = [
-        (
-            machines[line.machine].label if not at or lines[at - 1].machine != line.machine else "",
-            ", ".join(filter(None, (line.title, counted(line.ranks, "rank") if line.ranks else ""))),
-            _shown(table, line),
-        )
-        for at, line in enumerate(lines)
+    columns: list[Column[TableLine]] = [
+        Column("machine", lambda line: run_cell(labels[line.machine]), merged=True),
+        Column("program" if table.programs else "ranks", _line_name, side=">"),
+        *(
+            Column(
+                ", ".join(filter(None, (column.title, column.over and f"over {column.over}"))),
+                _shown(at, column.over),
+                side=">",
+                absent="–",
+            )
+            for at, column in enumerate(table.columns)
+        ),
     ]
     title = f"{part_name(table)}: {table.title}"
     shapes = shapes_of(table, lines, labels) if table.diagram else []
@@ -365,29 +358,37 @@ def _table_part(
             [chart] if table.programs and (chart := bars_of(table, lines, labels)) else [],
             f"bars-{re.sub(r'[^A-Za-z0-9]+', '-', table.number)}",
         ),
-        table=table,
-        lines=shown,
-        sentences=_told(rows),
-        untold=_untold(rows),
+        table=tabled(title, columns, lines, kind="cells") if lines else None,
+        sentences=_told(rows, part_name(table)),
+        untold=_untold(rows, part_name(table)),
         missing=list(dict.fromkeys(missing)),
         shapes=shapes,
         diagram=Markup(drawn_diagram(table, lines, shapes)),
     )
 
 
-def _shown(table: StudyTable, line: TableLine) -> list[Shown]:
-    return [_cell(cell, column.over) for cell, column in zip(line.cells, table.columns, strict=True)]
+def _line_name(line: TableLine) -> str:
+    return ", ".join(filter(None, (line.title, counted(line.ranks, "rank") if line.ranks else "")))
 
 
-def _cell(cell: Cell, over: str) -> Shown:
+def _shown(at: int, over: str) -> Callable[[TableLine], Cell]:
+    return lambda line: _cell(line.cells[at], over)
+
+
+def _cell(cell: TableCell, over: str) -> Cell:
     if cell.value is None:
-        return Shown("–", f"published {value_text(cell.published)}" if cell.published else "")
-    value = format_value(cell.value, cell.unit)
+        return Cell(None, below=f"published {value_text(cell.published)}" if cell.published else "")
     if over:
+        below = format_value(cell.value, cell.unit)
         if cell.ratio is None:
-            return Shown("–", value)
-        return Shown(f"{cell.ratio:.2f}", value, min(100.0, 100 * cell.ratio / 2))
+            return Cell(None, below=below)
+        return Cell(f"{cell.ratio:.2f}", below=below, drawing=_BAR.format(min(100.0, 100 * cell.ratio / 2)))
+    value, below = Value(cell.value, cell.unit), ""
     if cell.published:
         error = f", {100 * (cell.value / cell.published.value - 1):+.0f} %" if cell.comparable else ""
-        return Shown(value, f"published {value_text(cell.published)}{error}")
-    return Shown(value, "")
+        below = f"published {value_text(cell.published)}{error}"
+    return Cell(value, below=below)
+
+
+# In percent of the width of the cell.
+_BAR = Markup('<span class="bar" aria-hidden="true" style="--part: {}%"></span>')

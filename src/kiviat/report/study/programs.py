@@ -73,7 +73,7 @@ def programs_table(found: Sequence[Program], once: bool, labels: Sequence[RunLab
     )
     columns: list[Column[Program]] = [
         Column("program", lambda one: one.name),
-        Column("", lambda one: one.conditions),
+        Column("problem", lambda one: one.conditions),
         *([run] if len(labels) > 1 else []),
         Column("rate", lambda one: one.rate, side=">"),
         *([] if once else [interval]),

@@ -8,28 +8,18 @@ from dataclasses import dataclass, field
 from kiviat.analysis.aggregate.nodes import Nodes, nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
-from kiviat.record.published import Paper, papers
 from kiviat.record.run import Run
 from kiviat.record.traits import TraitsByName
 from kiviat.report.html.curves import abscissae, curves_of, together
 from kiviat.report.html.figure import Figure, HeatMap, RunLabel, numbered
-from kiviat.report.study import effective_bandwidth as effective
 from kiviat.report.study.curves import study_figures
-from kiviat.report.study.network_sharing import Sharing, sharings
+from kiviat.report.study.effective_bandwidth import effective_table
+from kiviat.report.study.network_sharing import sharings
 from kiviat.report.study.overhead import overhead_figures
 from kiviat.report.study.pair_maps import heat_maps
 from kiviat.report.study.programs import programs, programs_table
-from kiviat.report.study.tables import Congestion, LinkHealth, Quantities, congestion, link_health, quantities
+from kiviat.report.study.tables import congestion, link_health, quantities
 from kiviat.report.table import Table
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A paper's lines in the table of effective bandwidth."""
-
-    paper: Paper
-    where: list[str]
-    lines: list[effective.Line]
 
 
 @dataclass(slots=True)
@@ -41,14 +31,11 @@ class StudySection:
     title: str
     lead: str
     benchmarks: tuple[str, ...]
-    figures: list[Figure | HeatMap] = field(default_factory=list)
-    effective: list[effective.Line] = field(default_factory=list)
-    published: list[Published] = field(default_factory=list)
-    quantities: list[Quantities] = field(default_factory=list)
-    link_health: list[LinkHealth] = field(default_factory=list)
-    congestion: list[Congestion] = field(default_factory=list)
+    figures: list[Figure | HeatMap]
+    quantities: Table
+    effective: Table | None = None
     programs: Table | None = None
-    sharing: list[Sharing] = field(default_factory=list)
+    captioned: list[Table] = field(default_factory=list)
 
 
 # Benchmarks themselves name the section that they belong to.
@@ -144,24 +131,24 @@ def study_sections(
         held.setdefault(traits[name].section, []).append(name)
     ours = {id_ for id_, *_ in _SECTIONS} | _OF_MESSAGES
     own = [(id_, id_.capitalize(), id_.capitalize(), "") for id_ in sorted(set(held) - ours)]
+    names = {label.run: label.label for label in labels}
     found = []
     for id_, short, title, lead in (*_SECTIONS, *own):
         if benchmarks := tuple(held.get(id_, ())):
             figures: list[Figure | HeatMap] = [f for f in drawn if f.section == id_]
             figures += [heat_map for heat_map in maps if heat_map.section == id_]
-            numbers = quantities(table, [name for name in benchmarks if traits[name].tabled], traits)
-            found.append(StudySection(id_, short, title, lead, benchmarks, figures, quantities=numbers))
-    names = {label.run: label.label for label in labels}
+            listed = [name for name in benchmarks if traits[name].tabled]
+            numbers = quantities(table, listed, traits, names, title)
+            found.append(StudySection(id_, short, title, lead, benchmarks, figures, numbers))
     for section in found:
         if section.id == "effective":
-            section.effective = effective.own(by_run, labels)
-            section.published = _published(runs, section.effective) if section.effective else []
+            section.effective = effective_table(runs, by_run, labels)
         if section.id == "pairs":
-            section.link_health = link_health(grids, names)
+            section.captioned = link_health(grids, names)
         if section.id == "congestion":
-            section.congestion = congestion(grids, table, names)
+            section.captioned = congestion(grids, table, names)
         if section.id == "programs":
-            section.sharing = sharings(runs, table, grids, nodes, traits)
+            section.captioned = sharings(runs, table, grids, nodes, traits)
         if of_programs := programs(table, grids, list(names), traits, section.id):
             once = all(label.clock == "simulated" for label in labels)
             section.programs = programs_table(of_programs, once, labels)
@@ -186,18 +173,3 @@ def _of_quantities(
                 own = [curves_of(table, labels, traits[benchmark].section, x, places[name]) for name in named]
                 charts.append(together(benchmark, own[:_MOST_QUANTITIES]))
     return numbered(charts, "quantity")
-
-
-def _published(runs: Sequence[Run], own: Sequence[effective.Line]) -> list[Published]:
-    """Return published lines, with predictions for the same machines."""
-    names = {
-        place: [f"{one.machine} {one.mode}".strip() for one in model.published]
-        for place, run in enumerate(runs)
-        if (model := run.machine.model)
-    }
-    lines = ((paper, effective.published(paper)) for paper in papers())
-    return [
-        Published(paper, effective.locations(paper), effective.beside(of_paper, own, names))
-        for paper, of_paper in lines
-        if of_paper
-    ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from kiviat.analysis.aggregate.pair_matrices import Sick, sick
 from kiviat.analysis.aggregate.summary import Summary
@@ -12,38 +12,62 @@ from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings.congestion import Impact, impacts
 from kiviat.record.traits import TraitsByName
 from kiviat.record.units import counted, format_value, three_digits
+from kiviat.report.table import Absent, Cell, Column, Content, Interval, Table, Value, tabled
 
-
-@dataclass(frozen=True, slots=True)
-class Quantities:
-    """The quantities of one case of a study; `proofs` are rounding errors, shown as check marks."""
-
-    run: str
-    case: str
-    conditions: str
-    summaries: list[Summary]
-    notes: list[tuple[str, str]]
-    proofs: frozenset[str] = frozenset()
+T = TypeVar("T")
 
 
 # Notes that appear in other tables, and reasons why this machine does not measure something.
 _ELSEWHERE = ("communication", "counters", "energy")
 
 
-def quantities(table: Iterable[Summary], benchmarks: Sequence[str], traits: TraitsByName) -> list[Quantities]:
-    """Return the cases of these benchmarks with all their metrics."""
+def quantities(
+    table: Iterable[Summary],
+    benchmarks: Sequence[str],
+    traits: TraitsByName,
+    names: Mapping[str, str],
+    title: str,
+) -> Table:
+    """Return the table of the cases of these benchmarks with all their metrics.
+
+    Rounding errors get a check mark, because the check has compared them with their bound.
+    """
     cases: dict[tuple[str, str], list[Summary]] = {}
     for summary in table:
         if summary.benchmark in benchmarks:
             cases.setdefault((summary.case, summary.run), []).append(summary)
-    return [
-        Quantities(
-            run, case, _conditions(found[0]), found, _notes(found[0]), traits[found[0].benchmark].proofs
-        )
-        for (case, run), found in sorted(
-            cases.items(), key=lambda entry: benchmarks.index(entry[1][0].benchmark)
-        )
+    order = sorted(cases.values(), key=lambda found: benchmarks.index(found[0].benchmark))
+    found = [one for case in order for one in case]
+    once = all(one.clock == "simulated" for one in found)
+
+    def proves(one: Summary) -> bool:
+        return one.metric in traits[one.benchmark].proofs and one.checked
+
+    def median(one: Summary) -> Cell:
+        mark = f"✓ {format_value(one.median, one.unit)}" if proves(one) else Value(one.median, one.unit)
+        return Cell(mark, kind=one.clock)
+
+    def bounds(one: Summary) -> Absent | Interval:
+        return Absent("checked") if proves(one) else Interval(one.low, one.high, one.unit)
+
+    columns: list[Column[Summary]] = [
+        Column("study", _case, kind="case", merged=True),
+        *run_column(names, lambda one: names[one.run], merged=True),
+        Column("quantity", lambda one: one.metric.replace("_", " ")),
+        Column("predicted" if once else "median", median, side=">"),
+        *([] if once else [Column("95 % interval", bounds, side=">", absent="–")]),
     ]
+    return tabled(f"Quantities: {title}", columns, found)
+
+
+def _case(summary: Summary) -> Cell:
+    notes = tuple(f"{name}: {words}" for name, words in _notes(summary))
+    return Cell(summary.benchmark, below=(_conditions(summary), *notes))
+
+
+def run_column(names: Mapping[str, str], of: Callable[[T], str], merged: bool = False) -> list[Column[T]]:
+    """Return the column that names the run of each item, if there are several."""
+    return [Column("run", of, kind="line", merged=merged)] if len(names) > 1 else []
 
 
 def _notes(summary: Summary) -> list[tuple[str, str]]:
@@ -61,72 +85,57 @@ def _conditions(summary: Summary) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Felt:
-    """An impact in words; `heat` is its shade in percent, `hover` its tooltip."""
+def congestion(grids: Iterable[Grid], summaries: Iterable[Summary], names: Mapping[str, str]) -> list[Table]:
+    """Return a table of impacts for each case of congestion: a row for each victim.
 
-    mean: str
-    p99: str
-    heat: int
-    hover: str
-
-
-@dataclass(frozen=True, slots=True)
-class Congestion:
-    """The impacts of one case of congestion: a line for each victim, a cell for each of `congestors`.
-
-    A line starts with the victim alone: its median and its 99th percentile.
+    A row starts with the victim alone: its median and its 99th percentile.
     """
-
-    run: str
-    conditions: str
-    congestors: list[str]
-    lines: list[tuple[str, str, str, list[Felt | None]]]
-
-
-def congestion(
-    grids: Iterable[Grid], summaries: Iterable[Summary], names: Mapping[str, str]
-) -> list[Congestion]:
-    """Return a table of impacts for each case of congestion."""
     values = {(s.run, s.case, s.metric): s for s in summaries if s.benchmark == "congestion"}
     found = []
     for grid in grids:
         if (grid.benchmark, grid.name) != ("congestion", "impact"):
             continue
         felt = {(impact.victim, impact.congestor): impact for impact in impacts(grid)}
-        congestors = list(grid.values_of("congestor"))
 
         def said(metric: str, grid: Grid = grid) -> str:
             summary = values.get((grid.run, grid.case, metric))
             return "–" if summary is None else format_value(summary.median, summary.unit)
 
-        lines = [
-            (
-                victim,
-                said(f"{victim}_alone"),
-                said(f"{victim}_alone_p99"),
-                [
-                    _felt(felt[victim, each], said(f"{victim}_{each}")) if (victim, each) in felt else None
-                    for each in congestors
-                ],
-            )
-            for victim in grid.values_of("victim")
+        def alone(victim: str, said: Callable[[str], str] = said) -> Cell:
+            return Cell(said(f"{victim}_alone"), below=f"P99 {said(f'{victim}_alone_p99')}")
+
+        def during(
+            congestor: str,
+            felt: Mapping[tuple[str, str], Impact] = felt,
+            said: Callable[[str], str] = said,
+        ) -> Callable[[str], Cell]:
+            return lambda victim: _felt(felt.get((victim, congestor)), said(f"{victim}_{congestor}"))
+
+        columns: list[Column[str]] = [
+            Column("victim", lambda victim: victim),
+            Column("alone", alone, side=">"),
+            *(
+                Column(f"during {each.replace('_', ' ')}", during(each), side=">", absent="–")
+                for each in grid.values_of("congestor")
+            ),
         ]
-        words = [each.replace("_", " ") for each in congestors]
-        found.append(Congestion(names[grid.run], _setting(grid), words, lines))
+        title = f"{f'{names[grid.run]}, ' if len(names) > 1 else ''}{_setting(grid)}"
+        found.append(tabled(title, columns, grid.values_of("victim"), kind="impact"))
     return found
 
 
-def _felt(impact: Impact, median: str) -> Felt:
+def _felt(impact: Impact | None, median: str) -> Cell:
+    if impact is None:
+        return Cell(None)
     bounds = (
         "" if impact.low is None or impact.high is None else f", 95 %: {impact.low:.3g} – {impact.high:.3g}"
     )
     shade = min(1.0, max(0.0, math.log10(max(impact.mean, 1e-9)) / 1.5))  # darkest at a factor of 30
-    return Felt(
-        f"{three_digits(impact.mean)} ×",
-        f"P99 {three_digits(impact.p99)} ×",
-        round(100 * shade),
-        f"median during it {median}; mean {three_digits(impact.mean)} times that alone{bounds}",
+    return Cell(
+        Value(impact.mean, "times"),
+        below=f"P99 {three_digits(impact.p99)} ×",
+        hover=f"median during it {median}; mean {three_digits(impact.mean)} times that alone{bounds}",
+        shade=round(100 * shade),
     )
 
 
@@ -136,22 +145,24 @@ def _setting(grid: Grid) -> str:
     return ", ".join(words + (["oversubscribed"] if grid.oversubscribed else []))
 
 
-@dataclass(frozen=True, slots=True)
-class LinkHealth:
-    """The slow ranks and links of one case of sick_links."""
-
-    run: str
-    conditions: str
-    named: list[Sick]
-
-
-def link_health(grids: Iterable[Grid], names: Mapping[str, str]) -> list[LinkHealth]:
-    """Return the slow ranks and links of each case, possibly none; `names` maps runs to labels."""
+def link_health(grids: Iterable[Grid], names: Mapping[str, str]) -> list[Table]:
+    """Return the table of slow ranks and links of each case, if any; `names` maps runs to labels."""
     cases: dict[tuple[str, str], list[Grid]] = {}
     for grid in grids:
         if grid.benchmark == "sick_links":
             cases.setdefault((grid.run, grid.case), []).append(grid)
-    return [
-        LinkHealth(names[run], counted(found[0].ranks, "rank"), sick(found))
-        for (run, _), found in cases.items()
+    found = [(of_case[0], one) for of_case in cases.values() for one in (*sick(of_case),) or (None,)]
+
+    def of(write: Callable[[Sick], Content]) -> Callable[[tuple[Grid, Sick | None]], Content]:
+        return lambda one: None if one[1] is None else write(one[1])
+
+    columns: list[Column[tuple[Grid, Sick | None]]] = [
+        *run_column(names, lambda one: names[one[0].run]),
+        Column("ranks", lambda one: counted(one[0].ranks, "rank")),
+        Column("slow", of(lambda one: one.what), absent="none found"),
+        Column("metric", of(lambda one: one.of), absent="–"),
+        Column("slowdown", of(lambda one: one.factor), "1", absent="–"),
+        Column("confidence", of(lambda one: one.confidence), "share", absent="–"),
+        Column("launches", of(lambda one: f"{one.found} of {one.launches}"), side=">", absent="–"),
     ]
+    return [tabled("Slow ranks and links", columns, found)] if found else []

@@ -10,7 +10,7 @@
   // A simulation repeats itself: of one value there are no statistics.
   const once = (write) => (place) => (simulated(place) ? "–" : write(place));
   const STATISTICS = [
-    { title: "95 % interval", kind: "n", write: (place) => interval(place, unit(place)), value: (place) => table.low[place] },
+    { title: "95 % interval", kind: "n", write: (place) => interval(place, unit(place)), value: (place) => table.low[place], parts: ["low", "high"].map((name) => [`95 % interval, ${name}`, (place) => table[name][place]]) },
     { title: "Minimum", kind: "n", ...measure("minimum"), write: once(measure("minimum").write) },
     { title: "p99", kind: "n", write: (place) => (table.p99[place] === null ? "–" : quantity(table.p99[place], unit(place))), value: (place) => table.p99[place] },
     { title: "Launches", kind: "n", write: once((place) => String(table.launches[place])), value: (place) => table.launches[place] },
@@ -27,8 +27,9 @@
     { title: "Remarks", write: (place) => remarks(place).join(", ") },
   ];
 
-  // A table of `items` in these columns; each writes a cell, and sorts by a value or else by what it writes.
-  function fill(box, columns, items) {
+  // A table of `items` in these columns; each writes a cell, and sorts by a value or else by what it writes. Of numbers
+  // CSV has the values.
+  function fill(box, columns, items, unitOf) {
     const body = element("tbody");
     const more = element("button", { type: "button", class: "more" }, `Show all ${items.length} rows`);
     const show = (count) => {
@@ -58,6 +59,8 @@
     line.append(...heads);
     head.append(line);
     whole.append(head, body);
+    const fields = [...columns.flatMap(({ title, kind, write, value, parts = [[title, kind === "n" ? value || write : write]] }) => parts), ["Unit", unitOf]];
+    kiviat.lines.set(whole, () => [fields.map(([title]) => title), ...items.map((item) => fields.map(([, read]) => read(item)))]);
     more.addEventListener("click", () => show(items.length));
     show(FIRST_ROWS);
     box.replaceChildren(whole, more);
@@ -71,7 +74,7 @@
       { title: "Curve", write: ({ curve }) => curve.name },
       { title: x.title.replace(/^./, (letter) => letter.toUpperCase()), kind: "n", write: (item) => (categories ? categories[at(item)] : x.kind === "bytes" || x.kind === "quantity" ? where(x, at(item)) : plain(at(item))), value: at },
       { title: "Value", kind: "n", write: (item) => quantity(value(item), unit), value },
-      { title: "Bounds", kind: "n", write: (item) => bounds(item).map((bound) => quantity(bound, unit)).join(" – ") || "–", value: (item) => bounds(item)[0] ?? null },
+      { title: "Bounds", kind: "n", write: (item) => bounds(item).map((bound) => quantity(bound, unit)).join(" – ") || "–", value: (item) => bounds(item)[0] ?? null, parts: [["Low", (item) => bounds(item)[0]], ["High", (item) => bounds(item)[1]]] },
       { title: "Kind of bounds", write: (item) => (bounds(item).length ? item.curve.meaning : "") },
     ];
   }
@@ -79,12 +82,12 @@
     const figure = details.closest("figure");
     const data = page.figures[figure.id], panel = data.panels[Number(figure.dataset.panel)];
     const box = details.lastElementChild;
-    if (panel.traces.length) fill(box, COLUMNS, panel.traces.flatMap((trace) => trace.at));
-    else fill(box, pointColumns(data, panel.unit), curvesOf(figure.id).filter((curve) => !curve.smooth).flatMap((curve) => curve.x.map((_, place) => ({ curve, place }))));
+    if (panel.traces.length) fill(box, COLUMNS, panel.traces.flatMap((trace) => trace.at), unit);
+    else fill(box, pointColumns(data, panel.unit), curvesOf(figure.id).filter((curve) => !curve.smooth).flatMap((curve) => curve.x.map((_, place) => ({ curve, place }))), () => panel.unit);
   }
   function fillCases(details) {
     const { from, to } = details.dataset;
-    fill(details.lastElementChild, COLUMNS, Array.from({ length: to - from + 1 }, (_, step) => Number(from) + step));
+    fill(details.lastElementChild, COLUMNS, Array.from({ length: to - from + 1 }, (_, step) => Number(from) + step), unit);
   }
   const whenOpened = (selector, build) => all(selector).forEach((details) => {
     details.addEventListener("toggle", () => details.open && build(details));

@@ -297,8 +297,9 @@
       ? [["row", "column", `value in ${data.unit}`], ...panel.values.map((value, at) => [panel.labels[Math.floor(at / panel.labels.length)], panel.labels[at % panel.labels.length], value])]
       : [["curve", data.x.name, `value in ${panel.unit}`, "low", "high", "launches", "samples"],
         ...curvesOf(figure.id).flatMap((curve) => curve.x.map((x, at) => [curve.name, data.categories ? data.categories[x] : x, curve.y[at], curve.low[at], curve.high[at], ...curve.counts(at)]))];
-    return `${lines.map((line) => line.map(field).join(",")).join("\n")}\n`;
+    return kiviat.csv(lines);
   }
+  kiviat.csv = (lines) => `${lines.map((line) => line.map(field).join(",")).join("\n")}\n`;
   function asLink(chart) {
     const hidden = [...chart.hidden].sort((a, b) => a - b).join(".");
     const fragment = `#${chart.figure.id}:panel=${chart.every ? "all" : chart.figure.dataset.panel}${hidden ? `:hide=${hidden}` : ""}`;
@@ -317,6 +318,7 @@
     }
     setTimeout(() => { button.textContent = before; }, 1500);
   }
+  kiviat.copied = copied;
   const COPIES = {
     svg: (chart) => [asSvg(chart), "image/svg+xml", `${chart.figure.id}.svg`],
     csv: (chart) => [asCsv(chart), "text/csv", `${chart.figure.id}.csv`],

@@ -66,5 +66,6 @@ const kiviat = (() => {
     if (noun === "flop/B") return `${threeDigits(value)} flop/B`;
     return title === noun ? quantity(value, noun) : `${title} of ${quantity(value, noun)}`;
   }
-  return { page, table, all, element, quantity, bytes, counted, plain, simulated, interval, remarks, where };
+  const lines = new WeakMap(); // what some tables have beyond their cells, for CSV
+  return { page, table, all, lines, element, quantity, bytes, counted, plain, simulated, interval, remarks, where };
 })();
