@@ -21,6 +21,7 @@ from kiviat.analysis.published.study import (
     table_lines,
     verdicts,
 )
+from kiviat.analysis.scaling.series import Selection, Source, scaling
 from kiviat.launch.substrates.simulated import described_machine
 from kiviat.machine.modelled.machine import find_machine
 from kiviat.record import InputError
@@ -175,6 +176,7 @@ def of_launches(ranks: int, *seconds: float) -> list[Any]:
         ("maximum", "", [(1, 7.0, (2.0, 7.0)), (2, 3.0, (1.0, 3.0))]),
         ("mean", "first", [(1, 1.0, (0.5, 1.75)), (2, 0.5, (0.25, 0.75))]),
         ("", "", [(1, 3.0, None), (2, 2.0, None)]),
+        ("", "first", [(1, 1.0, None), (2, pytest.approx(2 / 3), pytest.approx((1 / 7, 3 / 2)))]),
     ],
 )
 def test_launches_are_presented_as_in_the_paper(statistic: str, over: str, points: list[Any]) -> None:
@@ -184,8 +186,28 @@ def test_launches_are_presented_as_in_the_paper(statistic: str, over: str, point
     assert one.points == tuple(points)
     html = render_study(replace(STUDY, figures=(figure,)), [real], [])
     assert ("minimum to maximum of launches" in html) == bool(statistic)
+    assert ("range of 3 and 3 launches" in html) == bool(over)  # of the medians' ratio
     assert (f"{statistic} of launches</button>" in html) == bool(statistic)
     assert ("median of launches</button>" in html) == bool(statistic)  # ours beside it
+
+
+def test_efficiency_is_that_of_kiviat_scaling() -> None:
+    """Values and intervals of figures are those of the scaling page."""
+    about: dict[str, Any] = {"benchmark": "hpccg", "bytes": None, "axes": {"scaling": "weak"}}
+    rows = [
+        row("x", "rate", "flop/s", "higher", rate * (1 + launch / 50), **about, ranks=ranks, launch=launch)
+        for ranks, rate in ((1, 1e9), (4, 3e9))
+        for launch in range(5)
+    ]
+    rows = [replace(one, case=f"hpccg/ranks={one.ranks}") for one in rows]
+    real = results(make_run("here"), rows)
+    curve = StudyCurve("hpccg.rate", axes={"scaling": "weak"})
+    (drawing,) = drawn(StudyFigure("1", "t", "ranks", (curve,), "efficiency"), [real])
+    (study,) = scaling([Source("here", real.runs, real.rows)], Selection(("hpccg",))).studies
+    last = study.curves[0].points[-1].efficiency
+    x, value, band = drawing.points[-1]
+    assert (x, value, drawing.meaning) == (4.0, pytest.approx(100 * last.value), "95 %")
+    assert last.bounds and band == pytest.approx(tuple(100 * one for one in last.bounds))
 
 
 def test_a_simulation_has_one_presentation() -> None:

@@ -219,6 +219,14 @@ class Row:
     numbers: Mapping[str, float] = field(default_factory=dict)
     disturbed: str | None = None
 
+    @property
+    def failure(self) -> str:
+        """Why the record has no valid result, such as "skipped: no MPI"; "" if it has one."""
+        if self.outcome == "ok" and self.check != "failed":
+            return ""
+        outcome = "skipped" if self.outcome == "skipped" else "failed"
+        return f"{outcome}: {self.reason or 'no reason given'}"
+
 
 @dataclass(frozen=True, slots=True)
 class TableRow:

@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from kiviat.analysis.aggregate.tables import Grid
 from kiviat.record.run import Launch, Run
 
 Pair = tuple[int, int]
@@ -47,6 +50,14 @@ def nodes_of(run: Run, ranks: int) -> Nodes | None:
     seen = {_of_launch(launch, ranks) for launch in run.launches if launch.reaches(ranks)}
     of = seen.pop() if len(seen) == 1 else None
     return None if of is None else Nodes(of)
+
+
+def bytes_of(sent: Grid, nodes: Nodes) -> tuple[float, float]:
+    """Return the bytes between nodes and those within nodes of a table of messages between all ranks."""
+    of_pairs = sent.median.sum(axis=0)  # sum of all kernels
+    ranks = range(sent.ranks)
+    far = np.array([[not nodes.near(a, b) for b in ranks] for a in ranks])
+    return float(of_pairs[far].sum()), float(of_pairs[~far].sum())
 
 
 def host_of(run: Run, rank: int) -> str | None:

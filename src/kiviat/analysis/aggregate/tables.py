@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kiviat.analysis.aggregate.summary import median_of_known
+from kiviat.analysis.aggregate.summary import Summary, median_of_known
 from kiviat.analysis.statistics.intervals import Floats, median_intervals
 from kiviat.record.types import Scalar, TableRow
 
@@ -88,3 +89,19 @@ def _grid(row: TableRow, launches: Mapping[int, Floats]) -> Grid:
         low=None if intervals is None else intervals[:, 0].reshape(shape),
         high=None if intervals is None else intervals[:, 1].reshape(shape),
     )
+
+
+def of_kernel(grid: Grid | None, summary: Summary) -> float | None:
+    """Return the sum over nodes of a table of kernels and nodes, such as energy, for a quantity's kernel.
+
+    None if a node has no value.
+    """
+    if grid is None or "kernel" not in dict(grid.dimensions):
+        return None
+    kernels = grid.values_of("kernel")
+    named = next((name for name in (summary.metric, summary.benchmark) if name in kernels), None)
+    kernel = kernels[0] if named is None and len(kernels) == 1 else named
+    if kernel is None:
+        return None
+    total = float(grid.median[kernels.index(kernel)].sum())
+    return total if math.isfinite(total) and total > 0 else None

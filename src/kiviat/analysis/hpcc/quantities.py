@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.aggregate.tables import Grid, of_kernel
 from kiviat.analysis.hpcc.extrapolation import Extrapolated, extrapolated
 from kiviat.record.published import Fact, Paper, papers
 from kiviat.record.published import System as PublishedSystem
@@ -220,7 +220,6 @@ def _quantity(summary: Summary, tables: Mapping[tuple[str, str], Grid]) -> Quant
         several = len(summary.launch_medians) > 1
         low, high = (min(summary.launch_medians), max(summary.launch_medians)) if several else (None, None)
         meaning = f"range of {summary.launches} launches" if several else ""
-    kernel = summary.metric if summary.benchmark == "stream" else summary.benchmark
     return Quantity(
         value=summary.median,
         unit=summary.unit,
@@ -232,17 +231,9 @@ def _quantity(summary: Summary, tables: Mapping[tuple[str, str], Grid]) -> Quant
         axes=summary.axes,
         notes=summary.notes,
         numbers=summary.numbers,
-        watts=of_all_nodes(tables.get((summary.case, "power")), kernel),
-        joules=of_all_nodes(tables.get((summary.case, "energy")), kernel),
+        watts=of_kernel(tables.get((summary.case, "power")), summary),
+        joules=of_kernel(tables.get((summary.case, "energy")), summary),
     )
-
-
-def of_all_nodes(grid: Grid | None, kernel: str) -> float | None:
-    """Return a sum over nodes; None if a node has no value."""
-    if grid is None or "kernel" not in dict(grid.dimensions) or kernel not in grid.values_of("kernel"):
-        return None
-    total = float(grid.median[grid.values_of("kernel").index(kernel)].sum())
-    return total if math.isfinite(total) and total > 0 else None
 
 
 def _extrapolated(full: Extrapolated, small: Quantity) -> Quantity:
@@ -270,12 +261,11 @@ def _failures(rows: Iterable[Row]) -> dict[int, dict[str, str]]:
     """Return reasons why kernels have no result, by ranks and quantity."""
     reasons: dict[int, dict[str, str]] = {}
     for row in rows:
-        if row.outcome == "ok" and row.check != "failed":
+        if not row.failure:
             continue
-        outcome = "skipped" if row.outcome == "skipped" else "failed"
         for key, source in QUANTITIES.items():
             if row.benchmark == source.benchmark and _key(row.benchmark, source.metric, row.axes) == key:
-                words = f"{source.kernel} {outcome}: {row.reason or 'no reason given'}"
+                words = f"{source.kernel} {row.failure}"
                 reasons.setdefault(row.ranks, {}).setdefault(key, words)
     return reasons
 

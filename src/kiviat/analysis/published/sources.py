@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-
-from kiviat.analysis.aggregate.nodes import Nodes, nodes_of
+from kiviat.analysis.aggregate.nodes import Nodes, bytes_of, nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.hpcc.derived import ratios
@@ -151,10 +149,7 @@ class MachineResults:
                 continue
             nodes = nodes_of(self._runs_by_id[grid.run], grid.ranks)
             if nodes and is_alike(nodes, case) and self.axes(case.benchmark, grid.axes) == wanted:
-                sent = grid.median.sum(axis=0)
-                ranks = range(grid.ranks)
-                far = np.array([[not nodes.near(a, b) for b in ranks] for a in ranks])
-                yield float(sent[far].sum())
+                yield bytes_of(grid, nodes)[0]
 
 
 def is_alike(nodes: Nodes, case: Case) -> bool:

@@ -16,6 +16,7 @@ from kiviat.analysis.published.curves import SCALING_FORMS, scaling_verdicts
 from kiviat.analysis.published.question import Case, Quantity, Row, all_rows
 from kiviat.analysis.published.sources import MachineResults, lookup_across
 from kiviat.analysis.published.verdict import Verdict, judge, questions
+from kiviat.analysis.scaling.curve import ratio_of
 from kiviat.analysis.scaling.series import Selection, Source, scaling
 from kiviat.record.errors import InputError
 from kiviat.record.published import COMPARED_USES, Fact
@@ -29,8 +30,9 @@ Interval = tuple[float, float] | None
 class DrawnCurve:
     """A curve on one machine.
 
-    Points are x, value and, if known, 95 % interval; `bytes` is the message size of the panel. With a
-    `statistic` of the launches, the interval is from their minimum to their maximum.
+    Points are x, value and, if known, an interval, which `meaning` names; `bytes` is the message size of the
+    panel. With a `statistic` of the launches, the interval is from their minimum to their maximum. `cases`
+    are those of the points, empty for values of tables in records.
     """
 
     machine: int
@@ -40,6 +42,8 @@ class DrawnCurve:
     unit: str
     points: tuple[tuple[float, float, Interval], ...]
     statistic: str = ""
+    meaning: str = "95 %"
+    cases: tuple[Summary, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -127,21 +131,28 @@ def drawn(figure: StudyFigure, machines: Sequence[MachineResults], statistic: st
         if not (statistic and curve.table)
         for one in _drawn(figure, place, machine, number, curve, statistic)
     ]
-    return [_relative(one, figure.over) for one in found] if figure.over else found
+    return [_relative(one, figure.over) if figure.over else one for one in found]
 
 
 def _relative(one: DrawnCurve, over: str) -> DrawnCurve:
+    """Return the values over the first one, with the interval of the ratio of both samples of launches.
+
+    Extremes of launches, and intervals of values in tables, are divided by the first value.
+    """
     first_x, first, _ = one.points[0]
     efficiency = over == "efficiency"
-
-    def scaled(x: float, value: float) -> float:
-        return 100 * value / first * first_x / x if efficiency else value / first
-
-    points = tuple(
-        (x, scaled(x, value), None if band is None else (scaled(x, band[0]), scaled(x, band[1])))
-        for x, value, band in one.points
-    )
-    return replace(one, unit="%" if efficiency else "1", points=points)
+    cases = () if one.statistic else one.cases
+    points, meaning = [], one.meaning
+    for number, (x, value, band) in enumerate(one.points):
+        ends = band and (band[0] / first, band[1] / first)
+        if cases:
+            own, of_first = (np.array(case.launch_medians) for case in (cases[number], cases[0]))
+            ratio, words = ratio_of(own, of_first, cases[0].clock)
+            ends = ratio.bounds if number else None
+            meaning = words or meaning
+        factor = 100 * first_x / x if efficiency else 1.0
+        points.append((x, factor * value / first, ends and (factor * ends[0], factor * ends[1])))
+    return replace(one, unit="%" if efficiency else "1", points=tuple(points), meaning=meaning)
 
 
 def _drawn(
@@ -155,30 +166,27 @@ def _drawn(
     for size in curve.bytes or (None,):
         if curve.table:
             points, unit = _of_table(figure.x, machine, curve, size)
-        else:
-            points, unit = _of_metric(figure.x, machine, curve, size, statistic)
-        if points:
-            at = tuple(sorted(points.values()))
-            yield DrawnCurve(place, number, curve.label, size, unit, at, statistic)
+            if points:
+                at = tuple(sorted(points.values()))
+                yield DrawnCurve(place, number, curve.label, size, unit, at)
+        elif cases := _cases_of(figure.x, machine, curve, size):
+            at = tuple((x, *_value_of(one, statistic)) for x, one in sorted(cases.items()))
+            own = tuple(cases[x] for x, *_ in at)
+            meaning = "minimum to maximum of launches" if statistic else "95 %"
+            yield DrawnCurve(place, number, curve.label, size, own[0].unit, at, statistic, meaning, own)
 
 
 Points = dict[float, tuple[float, float, Interval]]
 
 
-def _of_metric(
-    x: str, machine: MachineResults, curve: StudyCurve, size: int | None, statistic: str
-) -> tuple[Points, str]:
-    """Return the points by x; if several cases have the same x, the first one is used."""
-    benchmark, metric = curve.measures.split(".")
-    points: Points = {}
-    unit = ""
-    for one in machine.of(benchmark, metric):
+def _cases_of(x: str, machine: MachineResults, curve: StudyCurve, size: int | None) -> dict[float, Summary]:
+    """Return the cases of a curve by x; if several have the same x, the first one."""
+    cases: dict[float, Summary] = {}
+    for one in machine.of(*curve.measures.split(".")):
         at = _abscissa(x, machine, one)
-        if at is None or not _fits(x, machine, one, curve, size):
-            continue
-        points.setdefault(at, (at, *_value_of(one, statistic)))
-        unit = one.unit
-    return points, unit
+        if at is not None and _fits(x, machine, one, curve, size):
+            cases.setdefault(at, one)
+    return cases
 
 
 _STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
@@ -435,8 +443,8 @@ def _asked_by(part: StudyFigure | StudyTable) -> Iterator[tuple[str, str, Mappin
 def _failure(machine: MachineResults, asked: Sequence[tuple[str, Mapping[str, Scalar]]]) -> str:
     """Return why the machine has no results of these benchmarks."""
     for row in machine.rows:
-        if row.outcome != "ok" and any(row.benchmark == benchmark for benchmark, _ in asked):
-            return f"{row.case} {row.outcome}: {row.reason or 'no reason given'}"
+        if row.failure and any(row.benchmark == benchmark for benchmark, _ in asked):
+            return f"{row.case} {row.failure}"
     named = (
         f"replays of {axes['program']}" if benchmark == "replay" and "program" in axes else benchmark
         for benchmark, axes in asked

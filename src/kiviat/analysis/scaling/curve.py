@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import mul
 
 import numpy as np
 
@@ -42,6 +43,11 @@ class Ratio:
     value: float
     low: float | None = None
     high: float | None = None
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Both bounds, or None."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +179,9 @@ def curve_of(
         factor = whole_factor(one, traits)
         times = _times(one, kind, rate, factor)
         k = one.ranks / first.ranks
+        gained, meaning = ratio_of(base, times, one.clock) if one is not first else (Ratio(1.0), "")
         # Strong scaling divides the work, and so T, among ranks; weak scaling keeps T.
-        speedup, meaning = _speedup(base, times, k if kind == "weak" else 1.0, one is first, one.clock)
+        speedup = _mapped(gained, partial(mul, k)) if kind == "weak" else gained
         low, high = (None, None) if simulated else extremes.get((one.run, one.case, one.metric), (None, None))
         points.append(
             Point(
@@ -225,29 +232,24 @@ def _times(summary: Summary, kind: str, rate: bool, factor: float) -> Floats:
     return (summary.ranks if kind == "weak" else 1.0) / (values * factor)
 
 
-def _speedup(base: Floats, times: Floats, more: float, first: bool, clock: str) -> tuple[Ratio, str]:
-    """Return the speedup over the smallest number of ranks with its interval, and what the interval means.
-
-    `more` is the amount of work relative to that of the smallest number of ranks.
-    """
-    value = more * float(np.median(base) / np.median(times))
-    if first:
-        return Ratio(1.0), ""
-    if clock == "simulated" or min(len(base), len(times)) < 2:
+def ratio_of(above: Floats, below: Floats, clock: str) -> tuple[Ratio, str]:
+    """Return the ratio of the medians of two samples of launches with its bounds, and what these mean."""
+    value = float(np.median(above) / np.median(below))
+    if clock == "simulated" or min(len(above), len(below)) < 2 or min(above.min(), below.min()) <= 0:
         return Ratio(value), ""
-    if min(len(base), len(times)) >= MIN_LAUNCHES:
-        _, low, high, _ = shifts(np.log(times)[None, :], np.log(base)[None, :])
-        ends, meaning = (more * float(np.exp(low[0])), more * float(np.exp(high[0]))), "95 %"
+    if min(len(above), len(below)) >= MIN_LAUNCHES:
+        _, low, high, _ = shifts(np.log(below)[None, :], np.log(above)[None, :])
+        ends, meaning = (float(np.exp(low[0])), float(np.exp(high[0]))), "95 %"
     else:
-        ends = more * float(base.min() / times.max()), more * float(base.max() / times.min())
-        meaning = f"range of {len(base)} and {len(times)} launches"
+        ends = float(above.min() / below.max()), float(above.max() / below.min())
+        meaning = f"range of {len(above)} and {len(below)} launches"
     return Ratio(value, min(value, ends[0]), max(value, ends[1])), meaning
 
 
 def _mapped(ratio: Ratio, of: Callable[[float], float]) -> Ratio:
-    if ratio.low is None or ratio.high is None:
+    if ratio.bounds is None:
         return Ratio(of(ratio.value))
-    low, high = sorted((of(ratio.low), of(ratio.high)))
+    low, high = sorted(map(of, ratio.bounds))
     return Ratio(of(ratio.value), low, high)
 
 
@@ -267,7 +269,6 @@ def _missing(rows: Iterable[Row], summaries: Sequence[Summary]) -> tuple[tuple[i
     found: dict[int, str] = {}
     for row in rows:
         same = row.benchmark == first.benchmark and row.bytes == first.bytes and row.axes == first.axes
-        if same and row.ranks not in there and (row.outcome != "ok" or row.check == "failed"):
-            outcome = "skipped" if row.outcome == "skipped" else "failed"
-            found.setdefault(row.ranks, f"{outcome}: {row.reason or 'no reason given'}")
+        if same and row.ranks not in there and row.failure:
+            found.setdefault(row.ranks, row.failure)
     return tuple(sorted(found.items()))

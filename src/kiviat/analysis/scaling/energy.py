@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 
 from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.aggregate.tables import Grid
-from kiviat.analysis.hpcc.quantities import of_all_nodes
+from kiviat.analysis.aggregate.tables import Grid, of_kernel
 from kiviat.record.run import DeclaredWatts, Launch, Run
 from kiviat.record.traits import Traits
 
@@ -162,8 +161,8 @@ def power_of(
     if (declared := run.machine.declared_watts) is not None:
         watts, words = _declared(run, summary.ranks, declared)
         origin = "unavailable" if watts is None else "declared"
-    elif (measured := _of_kernel(tables.get("power"), summary)) is not None:
-        watts, joules = measured, _of_kernel(tables.get("energy"), summary)
+    elif (measured := of_kernel(tables.get("power"), summary)) is not None:
+        watts, joules = measured, of_kernel(tables.get("energy"), summary)
         origin, words = ("measured" if note.startswith("measured") else "declared"), note
     if watts is None:
         return Power(None, None, None, origin, words)
@@ -180,13 +179,3 @@ def _declared(run: Run, ranks: int, declared: DeclaredWatts) -> tuple[float | No
     if used is None:
         return None, f"{source}, but how many are used is not known"
     return value * used, source
-
-
-def _of_kernel(grid: Grid | None, summary: Summary) -> float | None:
-    """Return the value of the quantity's kernel over all nodes; None if a node has no value."""
-    if grid is None or "kernel" not in dict(grid.dimensions):
-        return None
-    kernels = grid.values_of("kernel")
-    named = next((name for name in (summary.metric, summary.benchmark) if name in kernels), None)
-    kernel = kernels[0] if named is None and len(kernels) == 1 else named
-    return None if kernel is None else of_all_nodes(grid, kernel)

@@ -198,9 +198,8 @@ def _ratios(
 
 
 def _scaled(ratio: Ratio, factor: float) -> Bounded:
-    if ratio.low is None or ratio.high is None:
-        return factor * ratio.value, None
-    return factor * ratio.value, (factor * ratio.low, factor * ratio.high)
+    bounds = ratio.bounds
+    return factor * ratio.value, bounds and (factor * bounds[0], factor * bounds[1])
 
 
 def _ideal(study: Study) -> list[Line]:

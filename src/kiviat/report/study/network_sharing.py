@@ -12,9 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from kiviat.analysis.aggregate.nodes import Nodes
+from kiviat.analysis.aggregate.nodes import Nodes, bytes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.published.question import (
@@ -106,7 +104,8 @@ def _held(
 ) -> _Held:
     phases = grids.get((rate.run, rate.case, "phase_time"))
     share = None if phases is None else communicating(phases, traits)
-    between, within = _bytes(rate, grids, nodes)
+    sent = grids.get((rate.run, rate.case, "message_bytes"))
+    between, within = (None, None) if sent is None or nodes is None else bytes_of(sent, nodes)
     time_s, network_s, node_s, by_interfaces = (
         medians.get((rate.run, rate.case, metric))
         for metric in ("time", "network_time", "node_time", "interface_bytes")
@@ -123,18 +122,6 @@ def _held(
         within_nodes=within,
         by_interfaces=by_interfaces,
     )
-
-
-def _bytes(
-    rate: Summary, grids: Mapping[tuple[str, str, str], Grid], nodes: Nodes | None
-) -> tuple[float | None, float | None]:
-    """Return the bytes between nodes and within them; None if messages were not counted."""
-    sent = grids.get((rate.run, rate.case, "message_bytes"))
-    if sent is None or nodes is None:
-        return None, None
-    of_pairs = sent.median.sum(axis=0)  # sum of all kernels
-    far = np.array([[not nodes.near(a, b) for b in range(rate.ranks)] for a in range(rate.ranks)])
-    return float(of_pairs[far].sum()), float(of_pairs[~far].sum())
 
 
 def _arrangement(run: Run, ranks: int, nodes_of: NodesOf) -> str:

@@ -299,7 +299,7 @@ def _lines(one: DrawnCurve, labels: Sequence[RunLabel], several: bool, machines:
         yield line
         return
     yield replace(line, mode="lines", band=(), smooth=True)
-    yield replace(line, mode="markers", meaning="minimum to maximum of launches")
+    yield replace(line, mode="markers")
 
 
 def _line(one: DrawnCurve, labels: Sequence[RunLabel], several: bool, machines: bool) -> Line:
@@ -316,7 +316,7 @@ def _line(one: DrawnCurve, labels: Sequence[RunLabel], several: bool, machines: 
         points=tuple((x, value) for x, value, _ in one.points),
         dash=_DASHES[one.curve % len(_DASHES)] if several and machines else _plain(label),
         band=tuple(band for _, _, band in one.points),
-        meaning="95 %",
+        meaning=one.meaning,
         hollow=label.clock == "simulated",
     )
 
