@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kiviat.machine.modelled.machine import load_machine
+from kiviat.machine.modelled.machine import find_machine, load_machine
 from tests.simulated.conftest import SMALL, Simulation, number
 
 SKIPPED = {
@@ -91,6 +91,19 @@ def test_payload_arrives_where_it_is_looked_at(small: Simulation, ranks: int) ->
                 result["reason"],
             )
     assert sum(result["check"] == "passed" for result in results) > 0.8 * len(results)
+
+
+def test_a_model_without_costs_of_processors_cannot_tell_overheads(small: Simulation) -> None:
+    """Models without `send`, `receive` and `after` said overhead 0, availability 100 %; all, overlap 100 %."""
+    free = Simulation(small.toolchain, small.bench, small.folder, find_machine("cray-opteron"))
+    cases = ["hpo_send bytes=1024 mode=once", "hpo_recv bytes=1024 mode=once", "iallreduce bytes=8 mode=once"]
+    send, receive, overlapped = free.cases(free.places(2), cases)
+    for result in (send, receive):
+        assert result["outcome"] == "skipped"
+        assert result["reason"].startswith("the modelled machine does not say how long a message occupies")
+    metrics = [metric["name"] for metric in overlapped["metrics"]]
+    assert metrics == ["time", "time_compute", "time_overlapped"]
+    assert overlapped["notes"]["overlap"].startswith("unavailable: the simulator")
 
 
 def test_cubes_are_cut_into_unequal_cells(small: Simulation) -> None:
