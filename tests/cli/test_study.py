@@ -70,12 +70,21 @@ def test_quick_and_class_change_the_plan(tmp_path: Path) -> None:
     assert asked_of(replace(RUN, quick={"run": False}), tmp_path, "--quick") == []
 
 
+def test_smaller_clusters_get_the_arrangements_that_they_hold(tmp_path: Path) -> None:
+    """Of 16x1, 8x2, 4x4 and 16x4 four emulated nodes got 4x4 only, which compares with nothing."""
+    shapes = ("16x1", "8x2", "4x4", "16x4")
+    runs = tuple(replace(RUN, name=shape, shape=shape) for shape in shapes)
+    of = replace(STUDY, runs=runs)
+    asked = [asked_of(run, tmp_path, "--on", "emulated:4x4", of=of) for run in runs]
+    assert [[one.what.ranks for one in made] for made in asked] == [["4x1"], ["2x2"], [], ["4x4"]]
+
+
 def test_shapes_that_do_not_fit_are_left_out(tmp_path: Path) -> None:
     shaped = replace(RUN, shape="16x4", place="blocked")
     (one,) = asked_of(shaped, tmp_path)
     assert (one.what.ranks, one.where.place) == ("16x4", "blocked")
     assert asked_of(shaped, tmp_path, "-n", "16") == []
-    assert asked_of(shaped, tmp_path, "--on", "simulated:cray-x1-msp") == []
+    assert asked_of(replace(shaped, shape="4x8"), tmp_path, "--on", "simulated:cray-x1-msp") == []
     (asked,) = asked_of(RUN, tmp_path, "-n", "8x2")
     assert (asked.what.ranks, asked.where.ppn) == ("16", 2)
     with pytest.raises(InputError, match="-n '0': give a number"):

@@ -94,7 +94,7 @@ def test_payload_arrives_where_it_is_looked_at(small: Simulation, ranks: int) ->
 
 
 def test_a_model_without_costs_of_processors_cannot_tell_overheads(small: Simulation) -> None:
-    """Models without `send`, `receive` and `after` said overhead 0, availability 100 %; all, overlap 100 %."""
+    """Models without `send`, `receive` and `after` said overhead 0 and availability 100 %."""
     free = Simulation(small.toolchain, small.bench, small.folder, find_machine("cray-opteron"))
     cases = ["hpo_send bytes=1024 mode=once", "hpo_recv bytes=1024 mode=once", "iallreduce bytes=8 mode=once"]
     send, receive, overlapped = free.cases(free.places(2), cases)

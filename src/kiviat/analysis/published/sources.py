@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from kiviat.analysis.aggregate.nodes import Nodes, bytes_of, nodes_of
@@ -22,8 +22,9 @@ from kiviat.record.types import Row, Scalar
 class MachineResults:
     """All results of one machine. `parts` maps the identifier of each of its runs to the run of the study.
 
-    `lacking` has the reason for each run of the study that gave no results, or not all.
-    Besides the results of benchmarks, it has the ratios of HPC Challenge, as results of "balance".
+    `lacking` has the reason for each run of the study that gave no results, or not all. `scale`: by how many
+    times fewer nodes the ranks were arranged on than in the paper. Besides the results of benchmarks, it has
+    the ratios of HPC Challenge, as results of "balance".
     """
 
     label: str
@@ -34,6 +35,7 @@ class MachineResults:
     traits: TraitsByName
     parts: Mapping[str, str]
     lacking: Mapping[str, str] = field(default_factory=dict)
+    scale: int = 1
 
     @property
     def predicted(self) -> bool:
@@ -100,6 +102,8 @@ class MachineResults:
     def look(self, quantity: Quantity) -> Value:
         """Return the value of a quantity, or the reason why it is unavailable."""
         case = quantity.case
+        if case.per_node:
+            case = replace(case, ranks=case.ranks // self.scale)
         if quantity.metric == NETWORK_BYTES:
             found = next(self._network_bytes(case), None)
             if found is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,7 +67,7 @@ def execute(request: StudyRequest) -> int:
             groups.append(group)
     if request.dry_run:
         return worst
-    machines = _machines(runs_by_machine(study, groups, request.with_runs))
+    machines = _machines(study, runs_by_machine(study, groups, request.with_runs))
     if not machines:
         raise InputError(f"study {study.name} has no results: give --on WHERE or --with RUN")
     judged = verdicts(study, machines)
@@ -131,7 +131,7 @@ def _part_of(study: StudyDefinition, path: Path) -> str:
     return parts.get(plan.name, "") if plan else ""
 
 
-def _machines(groups: Sequence[_Group]) -> list[MachineResults]:
+def _machines(study: StudyDefinition, groups: Sequence[_Group]) -> list[MachineResults]:
     loaded: list[tuple[list[Run], list[Row], list[Path], dict[str, str]]] = []
     for group in groups:
         runs, rows, names = [], [], {}
@@ -154,9 +154,21 @@ def _machines(groups: Sequence[_Group]) -> list[MachineResults]:
             traits_of(run.benchmarks for run in runs),
             names,
             group.reasons,
+            _scale(study, runs, names),
         )
         for (runs, rows, paths, names), label, group in zip(loaded, called, groups, strict=True)
     ]
+
+
+def _scale(study: StudyDefinition, runs: Sequence[Run], parts: Mapping[str, str]) -> int:
+    """Return by how many times the study's arrangements have more nodes than those that ran."""
+    shapes = {run.name: run.shape for run in study.runs if run.shape}
+    for run in runs:
+        shape, ranks = shapes.get(parts[run.id], ""), max((one.world or 0 for one in run.launches), default=0)
+        if shape and ranks:
+            nodes, per_node = map(int, shape.split("x"))
+            return max(1, nodes * per_node // ranks)
+    return 1
 
 
 def _entry(one: JudgedRow) -> dict[str, object]:

@@ -25,6 +25,9 @@ from kiviat.trace import Trace, read_trace
 TRACES = "traces"  # folder of recordings, in that of the study
 
 
+LEAST_NODES = 2  # fewer share no network
+
+
 @dataclass(frozen=True)
 class StudyPlace:
     """A place where a study runs, as `kiviat run --on` takes it."""
@@ -40,6 +43,14 @@ class StudyPlace:
         if self.substrate.machine:
             return self.substrate.machine.cores
         return self.substrate.default_ranks(options_of(Where(on=self.on)))
+
+    @property
+    def nodes(self) -> int | None:
+        """The number of nodes, None of a job."""
+        if self.substrate.machine:
+            return self.substrate.machine.nodes
+        topology = None if scheduler_to_ask(self.on) else self.substrate.topology()
+        return len(topology.nodes) if topology else None
 
     @property
     def folder(self) -> str:
@@ -204,16 +215,23 @@ def _bind(run: StudyRun, place: StudyPlace) -> str | None:
 
 
 def _ranks(study: StudyDefinition, run: StudyRun, place: StudyPlace, request: StudyRequest) -> str | None:
-    """Return the value of -n, or None if the machine has no room for the run."""
+    """Return the value of -n, or None if the machine has no room for the run.
+
+    If the largest arrangement has too many nodes, all have as many times fewer, but at least two.
+    """
     asked, _ = _asked(request)
     quick = run.quick.get("ranks", study.quick_ranks)
     if run.shape:
         nodes, per_node = map(int, run.shape.split("x"))
+        if (scale := _scale(study, place)) > 1:
+            nodes, rest = divmod(nodes, scale)
+            if nodes < LEAST_NODES or rest:
+                return None
         allowed = asked or (quick if request.quick else None)
         fits = (place.most is None or nodes * per_node <= place.most) and (
             allowed is None or nodes * per_node <= allowed
         )
-        return run.shape if fits else None
+        return f"{nodes}x{per_node}" if fits else None
     own = run.ranks or study.ranks
     wanted = min(asked, run.ranks or asked) if asked else min(quick, own) if request.quick else own
     # On real machines the command line may ask for more ranks than cores.
@@ -222,6 +240,15 @@ def _ranks(study: StudyDefinition, run: StudyRun, place: StudyPlace, request: St
     if run.ppn and wanted % run.ppn:
         wanted -= wanted % run.ppn
     return str(wanted) if wanted > 1 else None
+
+
+def _scale(study: StudyDefinition, place: StudyPlace) -> int:
+    """Return the power of two by which the study's arrangements exceed the nodes of a place."""
+    most = max((int(run.shape.split("x")[0]) for run in study.runs if run.shape), default=1)
+    scale = 1
+    while place.nodes is not None and most > scale * place.nodes:
+        scale *= 2
+    return scale
 
 
 def _plan(study: StudyDefinition, run: StudyRun, request: StudyRequest) -> str:

@@ -161,6 +161,10 @@ def _machine(machine: MachineResults, label: RunLabel, judged: Sequence[JudgedRo
     run = machine.runs[0]
     facts = [fact for fact in run_facts.facts(run) if fact[0] not in _OMITTED]
     facts.append(("Runs", str(len(machine.runs))))
+    if machine.scale > 1:
+        facts.append(
+            ("Arrangements", f"on 1/{machine.scale} of the paper's nodes: 16x1 is {16 // machine.scale}x1")
+        )
     if model := run.machine.model:
         own = summed([one for one in judged if one.machine == machine.label])
         facts = [*facts, ("Calibrated", calibrated(model))]
