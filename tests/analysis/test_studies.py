@@ -279,6 +279,41 @@ def launch_of(ranks: int, each: int) -> Launch:
     return replace(launch, world=ranks, ranks=of)
 
 
+def test_volumes_of_a_small_cluster_are_compared_though_it_is_busy() -> None:
+    """Four nodes stand for sixteen, and class S for class B; other programs delay messages, and send none."""
+
+    def run_of(name: str, each: int, sent: float) -> tuple[Run, list[Any]]:
+        run = make_run(name, launches=1)
+        of = tuple(Rank(rank, f"n{rank % (4 // each)}", rank % (4 // each)) for rank in range(4))
+        run = replace(run, launches=(replace(run.launches[0], world=4, ranks=of),))
+        found = {
+            "case": "bt/ranks=4",
+            "benchmark": "bt",
+            "bytes": None,
+            "axes": {"class": "S"},
+            "disturbed": True,
+        }
+        rows = [row(name, "rate", "op/s", "higher", 1e9, ranks=4, **found)]
+        return run, [*rows, row(name, "interface_bytes", "B", "lower", sent, ranks=4, **found)]
+
+    (one, of_one), (two, of_two) = run_of("one", 1, 1000.0), run_of("two", 2, 800.0)
+    rows = [*of_one, *of_two]
+    traits, parts = earlier_traits(), {"one": "alone", "two": "co-processor"}
+    here = MachineResults(
+        "here", (one, two), summarise(rows), [], rows, traits, parts, scale=4, any_class=True
+    )
+    axes = {"class": "B"}
+    wanted = (
+        Case("bt", 16, None, axes, 1, "cyclic"),
+        Case("bt", 16, None, axes, 2, "cyclic", "co-processor"),
+    )
+    found = [here.look(Quantity(of, "network_bytes")) for of in wanted]
+    assert [(one.value, one.disturbed) for one in found] == [(1000.0, False), (800.0, False)]
+    assert here.look(Quantity(wanted[0], "rate")).disturbed
+    crowded = here.look(Quantity(Case("bt", 16, None, axes, 4, "cyclic"), "network_bytes"))
+    assert crowded.reason == "here: there is no room for 4 ranks on each node"
+
+
 def test_energy_is_compared_on_equal_numbers_of_ranks() -> None:
     """Section 8 of P1: 64 ranks take 11 nodes of 15 W, or 64 nodes of 115 W."""
     table = next(one for one in find_study("P1").tables if one.number == "Figure 23-24")

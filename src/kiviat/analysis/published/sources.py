@@ -23,8 +23,9 @@ class MachineResults:
     """All results of one machine. `parts` maps the identifier of each of its runs to the run of the study.
 
     `lacking` has the reason for each run of the study that gave no results, or not all. `scale`: by how many
-    times fewer nodes the ranks were arranged on than in the paper. Besides the results of benchmarks, it has
-    the ratios of HPC Challenge, as results of "balance".
+    times fewer nodes the ranks were arranged on than in the paper. `any_class`: a question about a problem
+    class is put to the only class that ran. Besides the results of benchmarks, it has the ratios of HPC
+    Challenge, as results of "balance".
     """
 
     label: str
@@ -36,6 +37,7 @@ class MachineResults:
     parts: Mapping[str, str]
     lacking: Mapping[str, str] = field(default_factory=dict)
     scale: int = 1
+    any_class: bool = False
 
     @property
     def predicted(self) -> bool:
@@ -102,7 +104,11 @@ class MachineResults:
     def look(self, quantity: Quantity) -> Value:
         """Return the value of a quantity, or the reason why it is unavailable."""
         case = quantity.case
-        if case.per_node:
+        if self.any_class:
+            case = self._of_class_here(case)
+        if case.per_node and self.scale > 1:
+            if case.ranks // case.per_node < 2 * self.scale:
+                return Value(None, f"{self.label}: there is no room for {case.per_node} ranks on each node")
             case = replace(case, ranks=case.ranks // self.scale)
         if quantity.metric == NETWORK_BYTES:
             found = next(self._network_bytes(case), None)
@@ -118,6 +124,9 @@ class MachineResults:
             )
 
         near = [one for one in self.of(case.benchmark, metric) if is_case(one)]
+        # Bytes do not depend on the core to which a rank is bound, nor on whether it can be bound.
+        if near and near[0].unit == "B":
+            case = replace(case, bind=None)
         placed = [one for one in near if self._is_placed(self._runs_by_id[one.run], case)]
         if not placed:
             powerless = self._powers(case.benchmark, metric) if metric in POWER_METRICS else ()
@@ -126,9 +135,17 @@ class MachineResults:
             return Value(None, self._reason(case, bool(near)))
         if case.per_node and quantity.metric in ("rate", "time") and placed[0].oversubscribed:
             return Value(None, f"{self.label}: ranks share cores, so their rates are meaningless")
-        return Value(
-            placed[0].median, "", placed[0].clock == "simulated", placed[0].unit, placed[0].disturbed > 0
-        )
+        disturbed = placed[0].disturbed > 0 and placed[0].unit != "B"  # others delay messages, and send none
+        return Value(placed[0].median, "", placed[0].clock == "simulated", placed[0].unit, disturbed)
+
+    def _of_class_here(self, case: Case) -> Case:
+        """Return the case with the only problem class that ran here."""
+        here = {
+            name for one in self.of(case.benchmark, "rate") if (name := one.axes.get("class")) is not None
+        }
+        if "class" not in case.axes or len(here) != 1:
+            return case
+        return replace(case, axes={**case.axes, "class": here.pop()})
 
     def _reason(self, case: Case, elsewhere: bool) -> str:
         if elsewhere:

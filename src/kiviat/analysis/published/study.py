@@ -495,8 +495,9 @@ def _judged(row: Row, machines: Sequence[MachineResults]) -> Iterator[JudgedRow]
     if row.number is None:
         unknown = [one for one in machines if not _is_published(one)]
         for machine in unknown:
+            lookup = lookup_across(machines, replace(machine, any_class=True))
             for question in questions(row, machine.subject):
-                verdict = judge(question, lookup_across(machines, machine))
+                verdict = judge(question, lookup)
                 if verdict.answer is not None:
                     yield JudgedRow(verdict, machine.label, foreign=True)
 
