@@ -16,6 +16,8 @@ from kiviat.analysis.published.sources import MachineResults
 from kiviat.analysis.published.study import (
     JudgedRow,
     drawn,
+    paper_order,
+    part_name,
     reasons,
     summed,
     table_lines,
@@ -451,6 +453,25 @@ def test_a_table_is_drawn_as_a_kiviat_diagram() -> None:
     assert 'class="balance kiviat"' in page and "16.0 Gflop/s, 1.00 of the largest" in page
     two = replace(STUDY, tables=(replace(table, columns=columns[:2]),))
     assert 'class="balance kiviat"' not in render_study(two, [balanced()], [])  # two axes make no diagram
+
+
+def test_parts_have_the_order_of_the_paper() -> None:
+    study = find_study("P1")
+    parts: list[StudyFigure | StudyTable] = [*study.tables, *study.figures]
+    named = [part_name(parts[at]) for at in paper_order(parts)]
+    assert named[0] == "Figure 1-2" and named[-2:] == ["Figure 21-22", "Figure 23-24"]
+    html = render_study(study, [machine(SC072, programs(4.0, 64), "sc072")], [])
+    assert html.index("<h2>Figure 21-22") < html.index("<h2>Figure 23-24")
+    mixed: list[StudyFigure | StudyTable] = [
+        StudyTable("Figure 2", "t", ()),
+        StudyTable("1", "t", ()),
+        StudyFigure("1", "t", "ranks", ()),
+        StudyFigure("also", "t", "ranks", ()),
+        StudyFigure("10", "t", "ranks", ()),
+    ]
+    assert [part_name(mixed[at]) for at in paper_order(mixed)] == [
+        *("Table 1", "Figure 1", "also", "Figure 2", "Figure 10")
+    ]
 
 
 @pytest.mark.parametrize("path", study_files(), ids=lambda path: path.stem)

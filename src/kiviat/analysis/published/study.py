@@ -541,6 +541,19 @@ def part_name(part: StudyFigure | StudyTable) -> str:
     return f"{'Table' if isinstance(part, StudyTable) else 'Figure'} {part.number}"
 
 
+def paper_order(parts: Sequence[StudyFigure | StudyTable]) -> list[int]:
+    """Return the places of the parts in the paper's order: tables, then figures by number.
+
+    A part that the paper does not number follows the one before it.
+    """
+    keys: list[tuple[bool, int]] = []
+    for part in parts:
+        match = re.match(r"(Table|Figure) (\d+)", part_name(part))
+        numbered = (match[1] == "Figure", int(match[2])) if match else None
+        keys.append(numbered or (keys[-1] if keys else (False, 0)))
+    return sorted(range(len(parts)), key=keys.__getitem__)
+
+
 Judged = Sequence[JudgedRow]
 
 

@@ -11,6 +11,7 @@ from kiviat.analysis.published.sources import MachineResults
 from kiviat.analysis.published.study import (
     Judged,
     JudgedRow,
+    paper_order,
     part_name,
     rows_of_parts,
     summed,
@@ -63,7 +64,8 @@ def _section(
     yield "|---|---|---|---|---|---|"
     tabled, figured, left = rows_of_parts(study, judged)
     parts: list[StudyFigure | StudyTable] = [*study.tables, *study.figures]
-    for part, rows in zip(parts, [*tabled, *figured], strict=True):
+    of_parts = [*tabled, *figured]
+    for part, rows in ((parts[at], of_parts[at]) for at in paper_order(parts)):
         yield _line(part_name(part), part.title, _made_by(part), rows)
     if left:
         yield _line("–", "other sentences", "", left)

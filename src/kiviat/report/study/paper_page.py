@@ -18,6 +18,7 @@ from kiviat.analysis.published.study import (
     Summed,
     TableLine,
     drawn,
+    paper_order,
     part_name,
     reasons,
     rows_of_parts,
@@ -81,6 +82,7 @@ def render_study(
         _figure_part(study, number, figure, machines, labels, rows)
         for number, (figure, rows) in enumerate(zip(study.figures, figured, strict=True), 1)
     ]
+    parts = [parts[at] for at in paper_order([*study.tables, *study.figures])]
     paper = next((paper for paper in papers() if paper.name == study.paper), None)
     clocks = {label.clock for label in labels}
     total = summed(judged)
