@@ -11,10 +11,11 @@ from playwright.sync_api import Page
 from .conftest import VIEWS, Open, photograph
 from .pages import KINDS
 
-# What is cut: figures and tables that are wider than their place, without a scroll bar on paper.
-CUT = """() => [...document.querySelectorAll(".scroll, td, th, figure, dd, pre, .number, li, p")]
+# What is cut: whatever is wider than its place. Timelines alone may scroll.
+PLACES = ".scroll:not(:has(svg.timeline)), td, th, figure, dd, pre, .number, li, p"
+CUT = f"""() => [...document.querySelectorAll("{PLACES}")]
   .filter((node) => node.clientWidth && node.scrollWidth > node.clientWidth + 1)
-  .map((node) => `${node.tagName}.${node.className}: ${node.textContent.trim().slice(0, 60)}`)"""
+  .map((node) => `${{node.tagName}}.${{node.className}}: ${{node.textContent.trim().slice(0, 60)}}`)"""
 # Of details that hold long tables of the same kind, the first.
 OPEN = """() => {
   const like = new Set();

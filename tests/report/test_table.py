@@ -117,6 +117,21 @@ def test_pages_have_merged_cells_groups_and_escaped_texts(table: Table) -> None:
     assert "too few launches" in page and '"sizes"' not in page
 
 
+def test_of_a_table_without_rows_pages_have_its_notes() -> None:
+    empty = tabled("Times", COLUMNS, [], notes=["None < 1."])
+    assert table_html(empty, captioned=True) == "<p><b>Times.</b> None &lt; 1.</p>"
+
+
+def test_rows_share_headings_above_them() -> None:
+    names: list[Column[str]] = [Column("name", lambda one: one, merged=True)]
+    table = tabled("Names", names, ["ab", "ac", "ac", "bc"], part_of=lambda one: one[0].upper())
+    assert [row.above for row in table.rows] == ["A", "", "", "B"]
+    page = str(table_html(table))
+    assert page.count("<tbody>") == 2 and page.count("<tr") == 1 + 2 + 4
+    assert '<tr class="part"><th scope="rowgroup" colspan="1"><span>B</span></th></tr>' in page
+    assert table_lines(table)[1] == ["A", "ab", "ac", "", "B", "bc"]
+
+
 def test_cells_are_merged_within_merged_cells_before_them() -> None:
     columns: list[Column[tuple[str, str]]] = [
         Column("kernel", lambda one: one[0], merged=True),

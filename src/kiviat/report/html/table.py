@@ -15,7 +15,13 @@ _NOTHING = Markup("")
 
 
 def table_html(table: Table, *, captioned: bool = False) -> Markup:
-    """Return a table that scrolls if nothing else helps; `captioned`: with its title above it."""
+    """Return a table that scrolls if nothing else helps; `captioned`: with its title above it.
+
+    Of a table without rows only the notes are left.
+    """
+    if table.notes and not table.rows:
+        title = Markup("<b>{}.</b> ").format(table.title) if captioned else _NOTHING
+        return Markup("<p>{}{}</p>").format(title, " ".join(table.notes))
     caption = Markup("<caption>{}</caption>").format(table.title) if captioned else _NOTHING
     return Markup('<div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div>{}').format(
         table.title, _element(table, caption, _capital), _notes(table)

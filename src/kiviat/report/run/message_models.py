@@ -94,7 +94,6 @@ def message_tables(found: Sequence[Model]) -> dict[str, Table]:
         Column("what changes", lambda one: switch_words(one[1])),
         Column("evidence", lambda one: one[1].evidence, "1"),
     ]
-    none = "" if switches else "None found. "
     pieces = [(one.label, piece) for one in found for piece in one.fitted.segments]
     lines: list[Column[tuple[RunLabel, Segment]]] = [
         *run_column(names, lambda one: one[0].label, merged=True),
@@ -106,7 +105,9 @@ def message_tables(found: Sequence[Model]) -> dict[str, Table]:
     ]
     return {
         "parameters": _parameters(found),
-        "switches": tabled("Protocol switches", where, switches, notes=[none + _EVIDENCE]),
+        "switches": tabled(
+            "Protocol switches", where, switches, notes=[_EVIDENCE if switches else "None found."]
+        ),
         "lines": tabled("Lines and residuals", lines, pieces),
     }
 

@@ -35,7 +35,7 @@
     const show = (count) => {
       body.replaceChildren(...items.slice(0, count).map((item) => {
         const row = element("tr");
-        row.append(...columns.map(({ kind = "", write }) => element("td", { class: kind }, write(item))));
+        row.append(...columns.map(({ kind = "", write }, at) => element(at ? "td" : "th", { class: kind, ...(at ? {} : { scope: "row" }) }, write(item))));
         return row;
       }));
       more.hidden = count >= items.length;
