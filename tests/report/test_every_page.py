@@ -98,7 +98,7 @@ def test_the_tab_key_leads_through_all_controls(open_page: Open, kind: str) -> N
 
 
 def test_tables_are_copied_with_their_numbers(open_page: Open) -> None:
-    page = open_page(KINDS["studies of two runs"]())
+    page = open_page(KINDS["studies"]())
 
     def copied(table: str) -> list[dict[str, str]]:
         text = page.locator(table).first.evaluate("(table) => kiviat.csvOf(table)")

@@ -47,9 +47,9 @@ def mixed() -> str:
         launches=1,
     )
     rows = [
-        *make_rows(sizes=SIZES),
-        *make_rows("run-b", sizes=SIZES, speed=0.7, seed=2, oversubscribed=True),
-        *make_rows("sim", sizes=SIZES, launches=1, speed=0.9, substrate="simulated", clock="simulated"),
+        *make_rows(sizes=SIZES[::3]),
+        *make_rows("run-b", sizes=SIZES[::3], speed=0.7, seed=2, oversubscribed=True),
+        *make_rows("sim", sizes=SIZES[::3], launches=1, speed=0.9, substrate="simulated", clock="simulated"),
         failed("run-b", "alltoall/ranks=4/bytes=8", "rank 3 did not answer for 10 s"),
     ]
     return render([make_run(), troubled, simulated], rows)

@@ -282,14 +282,6 @@ def _in_messages(one: _Held, first: _Held) -> Cell | None:
     return Cell(f"{100 * one.in_messages:.0f} %", shade=_shade(more))
 
 
-def _network_time(one: _Held, first: _Held) -> Cell | None:
-    return _under_way(one.network_s, first.network_s, one, first)
-
-
-def _node_time(one: _Held, first: _Held) -> Cell | None:
-    return _under_way(one.node_s, first.node_s, one, first)
-
-
 def _under_way(seconds: float | None, of_first_s: float | None, one: _Held, first: _Held) -> Cell | None:
     if seconds is None:
         return None
@@ -355,8 +347,14 @@ _QUANTITIES = (
     _Quantity("Performance", _performance),
     _Quantity("Processor sharing: performance beside the same placement on other cores", _performance, True),
     _Quantity("Time in messages and waiting, of an average rank", _in_messages),
-    _Quantity("Network time: messages from or to other nodes are under way, average rank", _network_time),
-    _Quantity("Time within nodes: messages on its own node are under way, average rank", _node_time),
+    _Quantity(
+        "Network time: messages from or to other nodes are under way, average rank",
+        lambda one, first: _under_way(one.network_s, first.network_s, one, first),
+    ),
+    _Quantity(
+        "Time within nodes: messages on its own node are under way, average rank",
+        lambda one, first: _under_way(one.node_s, first.node_s, one, first),
+    ),
     _Quantity("Bytes between nodes", _between_nodes),
     _Quantity("Bytes that interfaces of nodes sent, headers included", _by_interfaces),
     _Quantity("Bytes within nodes", _within_nodes),
