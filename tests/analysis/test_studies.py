@@ -113,6 +113,12 @@ def test_a_sentence_about_two_machines_takes_results_of_both() -> None:
     (one,) = verdicts_on(verdicts(STUDY, [dell, altix]), "F2-047")
     assert (one.verdict.answer, one.verdict.holds) == (pytest.approx(7), True)
     assert one.verdict.predicted
+    known = replace(STUDY, causes={"F2-047": "no barriers in hardware"})
+    (met,) = verdicts_on(verdicts(known, [dell, altix]), "F2-047")
+    slow = machine(DELL, times("barrier", {64: 20e-6}))
+    (missed,) = verdicts_on(verdicts(known, [slow, altix]), "F2-047")
+    assert (met.cause, missed.cause) == ("", "no barriers in hardware")
+    assert "Cause: no barriers in hardware" in render_study(known, [slow, altix], [missed])
     (alone,) = verdicts_on(verdicts(STUDY, [altix]), "F2-047")
     assert alone.verdict.words == f"no results of {DELL}"
 

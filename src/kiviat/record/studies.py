@@ -135,7 +135,8 @@ class StudyTable:
 class StudyDefinition:
     """The definition of a study.
 
-    `paper` names a file of published/. `on` lists the default substrates; `--on` replaces them.
+    `paper` names a file of published/. `on` lists the default substrates; `--on` replaces them. `causes` says
+    why models miss published rows, by the identifier of the row.
     """
 
     name: str
@@ -149,6 +150,7 @@ class StudyDefinition:
     ranks: int = 64
     quick_ranks: int = 8
     note: str = ""
+    causes: Mapping[str, str] = field(default_factory=dict)
 
 
 def study_names() -> list[str]:

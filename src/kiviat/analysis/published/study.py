@@ -82,18 +82,30 @@ class TableLine:
         return [cell.value / first if first and cell.value is not None else None for cell in self.cells]
 
 
+# Relative error above which a predicted number counts as missed.
+_MISSED = 0.25
+
+
 @dataclass(frozen=True)
 class JudgedRow:
     """A verdict; `machine` is the label of the machine judged, empty if there are several or none.
 
     `fitted`: the model was fitted to the row, so agreement proves nothing. `foreign`: the paper's row is
-    about other machines.
+    about other machines. `cause`: why the model misses the row, if it does and the study knows.
     """
 
     verdict: Verdict
     machine: str
     fitted: bool = False
     foreign: bool = False
+    cause: str = ""
+
+    @property
+    def missed(self) -> bool:
+        """True if a prediction contradicts the row, or is a number far from the published one."""
+        error = self.verdict.error if self.verdict.holds is None else None
+        wrong = self.verdict.holds is False or (error is not None and abs(error) > _MISSED)
+        return wrong and self.verdict.predicted and not self.foreign
 
 
 @dataclass(frozen=True)
@@ -473,7 +485,8 @@ def verdicts(study: StudyDefinition, machines: Sequence[MachineResults]) -> list
             found += [JudgedRow(one, "") for one in by_row.get(row.id, [Verdict(row, words=_unasked(row))])]
         else:
             found += _judged(row, machines)
-    return found
+    causes = study.causes
+    return [replace(one, cause=causes.get(one.verdict.row.id, "")) if one.missed else one for one in found]
 
 
 def _judged(row: Row, machines: Sequence[MachineResults]) -> Iterator[JudgedRow]:

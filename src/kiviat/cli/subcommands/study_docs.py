@@ -69,6 +69,12 @@ def _section(
         yield _line(part_name(part), part.title, _made_by(part), rows)
     if left:
         yield _line("–", "other sentences", "", left)
+    missed = {one.verdict.row.id: one.cause for one in judged if one.missed}
+    if causes := {row: cause for row, cause in missed.items() if cause}:
+        yield "\nWhy models miss published rows, where it is known:\n"
+        yield from (f"- {row}: {cause}" for row, cause in causes.items())
+    if unknown := [row for row, cause in missed.items() if not cause]:
+        yield f"\nNot known: {', '.join(unknown)}."
     yield ""
 
 

@@ -197,7 +197,7 @@ def _here(one: JudgedRow) -> Cell:
     if one.fitted and one.verdict.answer is not None:
         evidence = "; ".join(filter(None, ("the model was fitted to it", evidence)))
     answer = None if one.verdict.answer is None else answer_text(one.verdict)
-    return Cell(answer, below=(one.machine, evidence))
+    return Cell(answer, below=(one.machine, evidence, f"Cause: {one.cause}" if one.cause else ""))
 
 
 def _verdict(one: JudgedRow) -> str:
