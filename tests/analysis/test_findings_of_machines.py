@@ -59,7 +59,7 @@ def test_a_leader_on_the_most_ranks_by_its_factor() -> None:
         machine("b", barrier(2e-6, 4e-6, 9e-6, 20e-6)),
         machine("c", barrier(5e-6, 8e-6, 30e-6)),
     )["leader"]
-    assert told.headline == "a leads barrier on 8 ranks by 3.00 times"
+    assert told.headline == "a leads in barrier on 8 ranks by a factor of 3.00"
     assert "10.0 times faster than c (30 µs)" in told.detail.replace("30.0", "30")
     assert {case for case, _ in told.evidence} == {"barrier/ranks=8/bytes=None"}
 
@@ -143,7 +143,7 @@ def test_the_step_to_a_second_node() -> None:
     far = machine("far", barrier(1e-6, 20e-6, ranks=(2, 4)), runs=[study_run("far")])
     assert "second-node" not in findings_by_kind(near)
     told = findings_by_kind(near, far)["second-node"]
-    assert told.headline == "barrier: the step to a second node costs far 20.0 times, near 2.00 times"
+    assert told.headline == "barrier gets worse from one node to two: 20.0 times on far, 2.00 times on near"
 
 
 def test_curves_that_are_not_monotonic_beside_one_that_is() -> None:
@@ -159,5 +159,5 @@ def test_the_page_of_several_runs_has_the_findings() -> None:
     rows = [*study_rows("run-a"), *study_rows("run-b", speed=3.0)]
     page = render([study_run("run-a"), study_run("run-b")], rows)
     assert 'id="side-by-side"' in page
-    assert "leads ring" in page
+    assert "leads in ring" in page
     assert 'id="side-by-side"' not in render([study_run("run-a")], study_rows("run-a"))

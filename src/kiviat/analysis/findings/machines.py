@@ -167,7 +167,8 @@ def _leaders(of: Sequence[_Series]) -> Iterator[Finding]:
         finding = Finding(
             "leader",
             min(0.75, 0.4 + 0.1 * math.log2(factor)),
-            f"{order[0]} leads {series.what} on {series.at(x)} by {_times(_better(first, second))}",
+            f"{order[0]} leads in {series.what} on {series.at(x)} by a factor of "
+            f"{three_digits(_better(first, second))}",
             f"{_value(first)}: {behind}. {_origin(here.values())}",
             _evidence(here[name] for name in order),
         )
@@ -356,7 +357,7 @@ def _second_node(machines: Sequence[Machine], of: Sequence[_Series]) -> Iterator
         (worst, *_), (least, *_) = steps[order[0]], steps[order[-1]]
         if worst < _STEP or worst < _APART * least:
             continue
-        others = f"{_times(least)}" if least >= 1 else "nothing"
+        others = f"{_times(least)} on" if least > _APART else "not on"
         each = "; ".join(
             f"{name} {_value(left)} on {left.ranks}, {_value(right)} on {right.ranks} ranks"
             for name, (_, left, right) in steps.items()
@@ -365,8 +366,8 @@ def _second_node(machines: Sequence[Machine], of: Sequence[_Series]) -> Iterator
         finding = Finding(
             "second-node",
             min(0.7, 0.45 + 0.1 * math.log2(worst / max(least, 1e-9))),
-            f"{series.what}: the step to a second node costs {order[0]} {_times(worst)}, "
-            f"{order[-1]} {others}",
+            f"{series.what} gets worse from one node to two: {_times(worst)} on {order[0]}, "
+            f"{others} {order[-1]}",
             f"{each}. {_origin(points)}",
             _evidence(points),
         )
