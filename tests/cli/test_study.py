@@ -70,6 +70,17 @@ def test_quick_and_class_change_the_plan(tmp_path: Path) -> None:
     assert asked_of(replace(RUN, quick={"run": False}), tmp_path, "--quick") == []
 
 
+def test_numbers_of_ranks_that_do_not_fit_are_left_out(tmp_path: Path) -> None:
+    """On two cores P1 asked for Allreduce on up to 64 ranks."""
+    run = replace(
+        RUN, cases=({"benchmarks": "allreduce", "ranks": [2, 8, 64]}, {"benchmarks": "hpl", "ranks": 64})
+    )
+    (one,) = asked_of(run, tmp_path, "--on", "simulated:cray-x1-msp")
+    plan = tomllib.loads(Path(str(one.what.plan)).read_text(encoding="utf-8"))
+    assert [(case["benchmarks"], case["ranks"]) for case in plan["cases"]] == [("allreduce", [2, 8])]
+    assert asked_of(replace(run, cases=run.cases[1:]), tmp_path, "--on", "simulated:cray-x1-msp") == []
+
+
 def test_smaller_clusters_get_the_arrangements_that_they_hold(tmp_path: Path) -> None:
     """Of 16x1, 8x2, 4x4 and 16x4 four emulated nodes got 4x4 only, which compares with nothing."""
     shapes = ("16x1", "8x2", "4x4", "16x4")

@@ -70,9 +70,10 @@ def _section(
     if left:
         yield _line("–", "other sentences", "", left)
     missed = {one.verdict.row.id: one.cause for one in judged if one.missed}
-    if causes := {row: cause for row, cause in missed.items() if cause}:
+    if causes := list(dict.fromkeys(filter(None, missed.values()))):
         yield "\nWhy models miss published rows, where it is known:\n"
-        yield from (f"- {row}: {cause}" for row, cause in causes.items())
+        for cause in causes:
+            yield f"- {', '.join(row for row, its in missed.items() if its == cause)}: {cause}"
     if unknown := [row for row, cause in missed.items() if not cause]:
         yield f"\nNot known: {', '.join(unknown)}."
     yield ""

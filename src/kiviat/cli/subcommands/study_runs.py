@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -115,7 +115,10 @@ def ran(
     print(f"\n{place.on}: {run.name}", flush=True)
     if run.traces and place.substrate.machine:
         return _replayed(run, int(ranks), place, request, folder)
-    text = _plan(study, run, request)
+    cases = tuple(_room(run, None if run.shape else int(ranks)))
+    if not cases:
+        return Made(reason=f"there is no room for its numbers of ranks on {ranks}")
+    text = _plan(study, replace(run, cases=cases), request)
     where = _where(run, place, request)
     home = _home(folder, place, run.name, [text, ranks, where.ppn, run.place, run.bind], request)
     resume = None
@@ -249,6 +252,16 @@ def _scale(study: StudyDefinition, place: StudyPlace) -> int:
     while place.nodes is not None and most > scale * place.nodes:
         scale *= 2
     return scale
+
+
+def _room(run: StudyRun, most: int | None) -> Iterator[Mapping[str, Any]]:
+    """Yield the cases without numbers of ranks above `most`."""
+    for case in run.cases:
+        listed = case.get("ranks", [])
+        wanted = listed if isinstance(listed, list) else [listed]
+        kept = [one for one in wanted if most is None or not isinstance(one, int) or one <= most]
+        if kept or not wanted:
+            yield {**case, "ranks": kept} if isinstance(listed, list) and wanted else case
 
 
 def _plan(study: StudyDefinition, run: StudyRun, request: StudyRequest) -> str:
