@@ -337,6 +337,14 @@ def test_energy_is_compared_on_equal_numbers_of_ranks() -> None:
     html = render_study(find_study("P1"), [here, there], [])
     assert "HPCCG, 64 ranks" in html and "1.52 Mflop/s per W" in html
     assert "on 64 ranks, over" in html  # bars of both machines
+    # A small machine has a line where it can have one, and a reason.
+    small = results(make_run("small"), [*programs(9.0, 1, 2)], "small")
+    lines = table_lines(table, [here, there, small], STUDY)
+    assert {(line.machine, line.ranks) for line in lines} == {(0, 64), (1, 64)}
+    (why,) = reasons(STUDY, table, [here, there, small], {0, 1})
+    other = "results of hpccg, gears and lj are on other ranks, or have other settings"
+    assert why == f"small: cannot say: {other}"
+    assert {line.ranks for line in table_lines(table, [small], STUDY)} == {2}
     fewer = replace(table, ranks=8)
     assert [line.machine for line in table_lines(fewer, [here, there], STUDY)] == [0, 0, 0]
 

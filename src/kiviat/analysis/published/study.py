@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.analysis.published.cases import arrangement, measured
 from kiviat.analysis.published.curves import SCALING_FORMS, scaling_verdicts
 from kiviat.analysis.published.question import Case, Quantity, Row, all_rows
@@ -360,7 +361,7 @@ def _program_line(table: StudyTable, place: int, machine: MachineResults, progra
 
 def _lines_of_metrics(table: StudyTable, machines: Sequence[MachineResults]) -> Iterator[TableLine]:
     """Yield a line for each program and machine; the machines of a program follow each other."""
-    if (ranks := table.ranks or _common_ranks(table, machines)) is None:
+    if (ranks := table.ranks or _compared_ranks(table, machines)) is None:
         return
     for program in table.programs:
         for place, machine in enumerate(machines):
@@ -371,19 +372,25 @@ def _lines_of_metrics(table: StudyTable, machines: Sequence[MachineResults]) -> 
                 yield TableLine(place, program.upper(), cells, ranks)
 
 
-def _common_ranks(table: StudyTable, machines: Sequence[MachineResults]) -> int | None:
-    """Return the largest number of ranks on which all machines have all programs that they have at all."""
-    found = [
-        {
-            one.ranks
-            for column in table.columns
-            for one in machine.of(program, column.measures)
-            if _is_of_table(table, machine, one)
-        }
-        for machine in machines
-        for program in table.programs
-    ]
-    return max(set.intersection(*filter(None, found)), default=None) if any(found) else None
+def _compared_ranks(table: StudyTable, machines: Sequence[MachineResults]) -> int | None:
+    """Return the number of ranks on which most programs can be compared, the largest of equals.
+
+    A program can be compared if two machines have results of it, or one where there is no other.
+    """
+    compared: Counter[int] = Counter()
+    for program in table.programs:
+        having = Counter(
+            ranks
+            for machine in machines
+            for ranks in {
+                one.ranks
+                for column in table.columns
+                for one in machine.of(program, column.measures)
+                if _is_of_table(table, machine, one)
+            }
+        )
+        compared.update(ranks for ranks, count in having.items() if count >= min(2, len(machines)))
+    return max(compared, key=lambda ranks: (compared[ranks], ranks), default=None)
 
 
 def _is_of_table(table: StudyTable, machine: MachineResults, one: Summary) -> bool:
@@ -457,6 +464,9 @@ def _failure(machine: MachineResults, asked: Sequence[tuple[str, Mapping[str, Sc
     for row in machine.rows:
         if row.failure and any(row.benchmark == benchmark for benchmark, _ in asked):
             return f"{row.case} {row.failure}"
+    present = {one.benchmark for one in machine.summaries}
+    if having := list(dict.fromkeys(benchmark for benchmark, _ in asked if benchmark in present)):
+        return f"results of {listed(having)} are on other ranks, or have other settings"
     named = (
         f"replays of {axes['program']}" if benchmark == "replay" and "program" in axes else benchmark
         for benchmark, axes in asked
