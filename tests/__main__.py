@@ -27,11 +27,10 @@ from tests import builds
 
 STAMP = builds.CHECKOUT / ".venv" / "setup-test"  # tools/setup writes it
 CORES = len(os.sched_getaffinity(0))
-# A worker gets whole files, so that fixtures shared in a file are made once. Tests in "waiting" leave half
-# of a core idle.
+# Tests in "waiting" leave half of a core idle. conftest.py gives each worker whole files.
 PARTS = {
-    "untimed": ["-n", str(CORES), "--dist", "loadfile"],
-    "waiting": ["-n", str(CORES + CORES // 2), "--dist", "loadfile"],
+    "untimed": ["-n", str(CORES)],
+    "waiting": ["-n", str(2 * CORES)],
     "timed": [],
 }
 

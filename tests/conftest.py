@@ -7,8 +7,9 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,11 +54,20 @@ UNTIMED = (
 )
 MPIS = {"openmpi", "mpich", "toolchain", "wheel"}
 COMPILING = ("test_headers.py", "test_plain_cmake.py")  # for these tests an MPI is just another compiler
+# Tests that emulate clusters and measure no time. They look for remains in the whole system, so one worker
+# gets all of them.
+CLUSTERS = (
+    *(f"emulated/test_{name}.py" for name in ("cluster", "interface_bytes", "mpi", "place", "spec")),
+    *("profiler/test_between_nodes.py", "slurm/"),
+)
 # Tests that start MPI and check its output, but not its duration, so they may run in parallel.
 WAITING = (
-    *("api/", "cli/", "launch/", "schedulers/", "setup/", "slurm/", "faults/"),
-    *("trace/test_refused.py", "trace/test_mutants.py", "profiler/test_endings.py"),
+    *CLUSTERS,
+    *("api/", "cli/", "faults/", "launch/", "placement/", "plan/", "schedulers/", "setup/"),
     *(f"native/test_{name}.py" for name in ("dense", "faults", "gears", "hpccg", "lj", "npb")),
+    *("native/test_program.py", "native/test_threads.py"),
+    *("profiler/test_counts.py", "profiler/test_endings.py"),
+    *("trace/test_mutants.py", "trace/test_refused.py", "trace/test_replay.py"),
 )
 
 
@@ -99,6 +109,22 @@ def _part(item: pytest.Item) -> str:
         return "untimed"
     place = item.path.relative_to(TESTS).as_posix()
     return "waiting" if place.startswith(WAITING) and place not in ALONE else "timed"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker whole files, so that fixtures shared in a file are made once, and one all clusters."""
+    from xdist.scheduler import LoadFileScheduling
+
+    scheduling = LoadFileScheduling(config, log)
+    file_of: Callable[[str], str] = scheduling._split_scope
+
+    def scope(test: str) -> str:
+        file = file_of(test)
+        return "clusters" if file.removeprefix("tests/").startswith(CLUSTERS) else file
+
+    scheduling._split_scope = scope
+    return scheduling
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -173,6 +199,8 @@ def own_folders() -> Iterator[None]:
         patch.setenv(name, folder)
     for name in ("MPICXX", "KIVIAT_LAMMPS", "KIVIAT_SITE", "NO_COLOR"):
         patch.delenv(name, raising=False)
+    # Hundreds of tests start kiviat, which would compile all its modules anew.
+    patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     yield
     patch.undo()
 
