@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from kiviat.launch.mpi import build_cache
-from kiviat.launch.mpi.build import BASIC, PROGRAM, build, product_for, program_path
+from kiviat.launch.mpi.build import BASIC, PLATFORM, PROGRAM, REPLAYER, build, product_for, program_path
 from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process import processes
 from kiviat.plan import shipped_benchmarks
 from kiviat.record import InputError
@@ -54,6 +55,22 @@ def test_built_once_for_what_it_depends_on(openmpi: Toolchain, source: Path, tmp
     assert built() != first and len(told) == 2
     names = [path.name for path in (tmp_path / "cache/build").iterdir()]
     assert sorted(name.rpartition(".")[2] == "lock" for name in names) == [False, False, True, True], names
+
+
+def test_programs_share_the_library_with_the_simulated_machine(
+    openmpi: Toolchain, source: Path, tmp_path: Path
+) -> None:
+    """The replayer takes the library that the benchmarks' build made; its own project has none here."""
+    (source / "CMakeLists.txt").write_text(CMAKE + "add_library(kiviat-platform SHARED main.cpp)\n")
+    (source / "trace").mkdir()
+    (source / "trace/CMakeLists.txt").write_text(
+        CMAKE.replace("kiviat-bench main.cpp", "kiviat-replay ../main.cpp")
+    )
+    simulator, cache = replace(openmpi, family=SIMULATOR), tmp_path / "cache"
+    program = build(simulator, source=source, cache=cache)
+    replayer = build(simulator, source=source, cache=cache, product=REPLAYER)
+    assert replayer.parent != program.parent
+    assert replayer.with_name(PLATFORM).read_bytes() == program.with_name(PLATFORM).read_bytes()
 
 
 # The second build step waits for a file; the test counts how often the first step runs.

@@ -170,17 +170,25 @@ def _build_into(
         f"{'going on with the build of' if continues else 'building'} {product} with {toolchain.name} "
         f"({toolchain.mpicxx}), once{_TAKES.get(product, '')}"
     )
+    targets, taken = products(toolchain, product), None
+    if PLATFORM in targets and product != PROGRAM:
+        # The library with the machine is the same for all programs, and half of the work for the small ones.
+        there = program_path(toolchain, source, home.parents[1]).with_name(PLATFORM)
+        if there.exists():
+            targets, taken = [product], there
     try:
-        if not (continues and _compiled(work, toolchain, source, product)):
+        if not (continues and _compiled(work, toolchain, source, product, targets)):
             shutil.rmtree(work, ignore_errors=True)
             work.mkdir()
             begun.write_text(str(source))
-            if not _compiled(work, toolchain, source, product):
+            if not _compiled(work, toolchain, source, product, targets):
                 raise InputError(_failure(work / _LOG, home, toolchain, product))
         home.mkdir(exist_ok=True)
         (work / _LOG).replace(home / _LOG)
         # The program is moved last: if it exists, the build is complete.
-        for name in reversed(products(toolchain, product)):
+        if taken:
+            shutil.copy2(taken, home)
+        for name in reversed(targets):
             built = next(path for path in sorted(work.rglob(name)) if path.is_file())
             built.replace(home / name)
     except KeyboardInterrupt as interrupted:
@@ -201,7 +209,7 @@ def products(toolchain: Toolchain, product: str = PROGRAM) -> list[str]:
     return [product, PLATFORM] if toolchain.family == SIMULATOR else [product]
 
 
-def _compiled(work: Path, toolchain: Toolchain, source: Path, product: str) -> bool:
+def _compiled(work: Path, toolchain: Toolchain, source: Path, product: str, targets: list[str]) -> bool:
     project = str(source / _PROJECTS[product])
     configure = [
         *("cmake", "-G", "Ninja", "-S", project, "-B", str(work), "-DCMAKE_BUILD_TYPE=Release"),
@@ -211,7 +219,7 @@ def _compiled(work: Path, toolchain: Toolchain, source: Path, product: str) -> b
     ]
     # Starts Ninja directly, not through CMake: when terminated, it ends its compilers and removes unfinished
     # files.
-    make = ["ninja", "-C", str(work), *products(toolchain, product)]
+    make = ["ninja", "-C", str(work), *targets]
     # Makes smpicxx behave like a plain compiler when CMake examines it.
     asking = {**toolchain.wrapper_environment, "SMPI_PRETEND_CC": "1"}
     with (work / _LOG).open("w") as log:
