@@ -3,22 +3,25 @@
 python -m tests [words for pytest]
 
 The first part needs no MPI; meanwhile compilers build what the others need. Tests of the second part start
-MPI and mostly wait. All parts always run, and the failures of all are listed at the end. A selection of tests
-(`-k`, paths) is one part, as with plain pytest.
+MPI and mostly wait; it begins when everything is built, beside what is left of the first. All parts always
+run, and the failures of all are listed at the end. A selection of tests (`-k`, paths) is one part, as with
+plain pytest.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -27,36 +30,32 @@ from tests import builds
 
 STAMP = builds.CHECKOUT / ".venv" / "setup-test"  # tools/setup writes it
 CORES = len(os.sched_getaffinity(0))
-# Tests in "waiting" leave half of a core idle. conftest.py gives each worker whole files.
+# conftest.py gives each worker whole files.
 PARTS = {
     "untimed": ["-n", str(CORES)],
-    "waiting": ["-n", str(2 * CORES)],
+    "waiting": ["-n", str(CORES + CORES // 2)],
     "timed": [],
 }
+# Leaves four fifths of the cores to compilers, because the second part waits for them.
+BEHIND_COMPILERS = 4
 
 
 def main(words: list[str]) -> int:
     signal.signal(signal.SIGINT, lambda *_: None)  # pytest handles Ctrl-C, and this process ends after it
     began = time.monotonic()
     if _selects(words):
-        return _pytest(words)
-    builder = builds.started()
+        return _started(words).wait()
     codes, outcomes, failed = [], Counter[str](), []
     with tempfile.TemporaryDirectory() as folder:
-        for part, options in PARTS.items():
+        for part, code in _parts(words, Path(folder)):
+            codes.append(code)
             file = Path(folder) / part
-            codes.append(_pytest([*words, *options, "--part", part, "--outcomes", str(file)]))
-            if codes[-1] == pytest.ExitCode.INTERRUPTED:
-                builder.terminate()
-            builder.wait()
             if file.exists():
                 said: dict[str, Any] = json.loads(file.read_text())
                 outcomes.update(said["outcomes"])
                 failed += said["failed"]
             else:
-                failed.append(f"part {part}: pytest ended with {codes[-1]}")
-            if codes[-1] == pytest.ExitCode.INTERRUPTED:
-                break
+                failed.append(f"part {part}: pytest ended with {code}")
     minutes, seconds = divmod(round(time.monotonic() - began), 60)
     counts = ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items()))
     print(
@@ -69,14 +68,43 @@ def main(words: list[str]) -> int:
     return max(code for code in codes if len(set(codes)) == 1 or code != pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
+def _parts(words: list[str], folder: Path) -> Iterator[tuple[str, int]]:
+    """Run the parts until one is interrupted; yield the name and exit code of each, which writes its outcomes
+    into a file of its name.
+    """
+
+    def start(part: str, output: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
+        own = [*PARTS[part], "--part", part, "--outcomes", str(folder / part)]
+        return _started([*words, *own], output, BEHIND_COMPILERS if part == "untimed" else 0)
+
+    builder, untimed = builds.started(), start("untimed")
+    while builder.poll() is None:
+        if untimed.poll() == pytest.ExitCode.INTERRUPTED:
+            builder.terminate()
+        time.sleep(0.1)
+    if untimed.poll() == pytest.ExitCode.INTERRUPTED:
+        yield "untimed", untimed.wait()
+        return
+    with (folder / "output").open("w+b") as output:
+        waiting = start("waiting", output)
+        yield "untimed", untimed.wait()
+        yield "waiting", waiting.wait()
+        output.seek(0)
+        sys.stdout.flush()
+        shutil.copyfileobj(output, sys.stdout.buffer)
+        sys.stdout.flush()
+    if pytest.ExitCode.INTERRUPTED not in (untimed.returncode, waiting.returncode):
+        yield "timed", start("timed").wait()
+
+
 def _selects(words: list[str]) -> bool:
     """True if only some of the tests are selected."""
     return any(word.startswith("-k") or Path(word.partition("::")[0]).exists() for word in words)
 
 
-def _pytest(words: list[str]) -> int:
-    command = [sys.executable, "-m", "pytest", *words]
-    return subprocess.Popen(command, preexec_fn=children.tied(signal.SIGINT)).wait()
+def _started(words: list[str], output: IO[bytes] | None = None, niceness: int = 0) -> subprocess.Popen[bytes]:
+    command = ["nice", "-n", str(niceness), sys.executable, "-m", "pytest", *words]
+    return subprocess.Popen(command, stdout=output, preexec_fn=children.tied(signal.SIGINT))
 
 
 def _missing() -> str:

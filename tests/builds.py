@@ -110,7 +110,7 @@ def started() -> subprocess.Popen[bytes]:
     """Start this file in the background, to build everything; it ends with the process that started it."""
     nothing = subprocess.DEVNULL
     return subprocess.Popen(
-        ["nice", "-n", "19", sys.executable, __file__],
+        [sys.executable, __file__],
         stdin=nothing,
         stdout=nothing,
         stderr=nothing,

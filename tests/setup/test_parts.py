@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -23,22 +24,34 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """
     told: Run = dict.fromkeys(parts.PARTS, (0, NOTHING))
 
-    def pytest_(words: list[str]) -> int:
-        code, outcomes = told[words[words.index("--part") + 1]]
+    def started(words: list[str], output: IO[bytes] | None, niceness: int) -> subprocess.Popen[bytes]:
+        part = words[words.index("--part") + 1]
+        code, outcomes = told[part]
         if outcomes is not None:
             Path(words[words.index("--outcomes") + 1]).write_text(json.dumps(outcomes))
-        return code
+        return subprocess.Popen(["sh", "-c", f"echo tests of {part}; exit {code}"], stdout=output)
 
-    monkeypatch.setattr(parts, "_pytest", pytest_)
+    monkeypatch.setattr(parts, "_started", started)
     monkeypatch.setattr(builds, "started", lambda: subprocess.Popen(["true"]))
     monkeypatch.setattr(parts, "STAMP", tmp_path / "setup-test")
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     return told
 
 
-def test_all_is_well(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_is_well(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
     assert parts.main(["-m", "not full"]) == 0
-    assert "all parts: 6 passed in 0 min" in capsys.readouterr().out
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[:3] == [f"tests of {part}" for part in parts.PARTS]
+    assert lines[-1].startswith("all parts: 6 passed in 0 min")
+
+
+@pytest.mark.parametrize("part", ["untimed", "waiting"])
+def test_after_an_interrupt_nothing_is_measured(
+    run: Run, part: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run[part] = (pytest.ExitCode.INTERRUPTED, NOTHING)
+    assert parts.main([]) == pytest.ExitCode.INTERRUPTED
+    assert "tests of timed" not in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("part", parts.PARTS)
