@@ -65,7 +65,7 @@ WAITING = (
     *CLUSTERS,
     *("api/", "cli/", "faults/", "launch/", "placement/", "plan/", "schedulers/", "setup/"),
     *(f"native/test_{name}.py" for name in ("dense", "faults", "gears", "hpccg", "lj", "npb")),
-    *("native/test_program.py", "native/test_threads.py"),
+    "native/test_program.py",
     *("profiler/test_counts.py", "profiler/test_endings.py"),
     *("trace/test_mutants.py", "trace/test_refused.py", "trace/test_replay.py"),
 )

@@ -174,3 +174,31 @@ def native_openmpi(openmpi: Toolchain, build: Callable[[Toolchain], Native]) -> 
 @pytest.fixture(scope="session")
 def native_wheel(wheel: Toolchain, build: Callable[[Toolchain], Native]) -> Native:
     return build(wheel)
+
+
+class Driven:
+    """Runs cases as `kiviat run` does, from a cases file."""
+
+    def __init__(self, native: Native, folder: Path) -> None:
+        self.native, self.folder = native, folder
+        self.out = folder / "events.jsonl"
+
+    def __call__(self, ranks: int, *cases: str, out: Path | None = None) -> subprocess.CompletedProcess[str]:
+        file = self.folder / "cases.txt"
+        file.write_text("# cases\n\n" + "\n".join(cases) + "\n")
+        return self.native.run(
+            ranks, self.native.program, "--cases", file, "--out", out or self.out, limit_s=60
+        )
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.read_text().splitlines()]
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["event"] == "result"]
+
+
+@pytest.fixture
+def driven(native: Native, tmp_path: Path) -> Driven:
+    return Driven(native, tmp_path)
