@@ -9,6 +9,8 @@ import os
 import pty
 import shutil
 import subprocess
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +33,13 @@ OLD_PYTHON = "exit 1\n"
 # Libraries are found through the loader's cache.
 NO_LIBRARIES = 'case "$*" in *ctypes*) exit 1 ;; esac\n'
 CMAKE = "echo cmake version 3.25.1\n"
+
+
+def wait_until(condition: Callable[[], bool], limit_s: float = 20) -> None:
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < deadline, "too late"
+        time.sleep(0.02)
 
 
 @dataclass
@@ -190,6 +199,21 @@ def test_root_with_nobody_to_ask_gets_what_the_tests_need(debian: Machine) -> No
     done = debian.setup("test")
     assert done.returncode == 0, done.stderr
     assert any("install --no-install-recommends cmake ninja-build" in line for line in debian.log)
+
+
+def test_compilers_work_while_the_tests_are_set_up_and_end_with_it(debian: Machine) -> None:
+    """The stub of Python "compiles" until it is ended, and pip "installs" until that has begun."""
+    debian.user = 0
+    begun, ended = debian.root / "begun", debian.root / "ended"
+    builds = f"trap 'echo >{ended}; exit' TERM; echo >{begun}; while sleep 0.02; do :; done"
+    waits = f"while [ ! -e {begun} ]; do sleep 0.02; done"
+    debian.programs["python3"] = (
+        f'case "$*" in *tests/builds.py*) {builds} ;; *pip\\ install*) {waits} ;; esac\n' + GOOD_PYTHON
+    )
+    done = debian.setup("test")
+    assert done.returncode == 0, done.stderr
+    assert "compiling what the tests need meanwhile" in done.stderr
+    wait_until(ended.exists)
 
 
 def test_without_rights_the_tests_lack_what_the_stamp_says(debian: Machine) -> None:
