@@ -151,7 +151,7 @@ def test_phases(open_page: Open) -> None:
         drawn = figure(page, caption)
         drawn.get_by_text("Values").click()
         expect(drawn.locator("tbody tr")).to_have_count(phases * len(SIZES))
-        first = drawn.locator("tbody tr").first.locator("td").all_inner_texts()
+        first = drawn.locator("tbody tr").first.locator("th, td").all_inner_texts()
         assert first[:3] == ["8 B", "1", format_value(next(iter(found.values()))["y"][0], "B/s")]
         drawn.locator("select").select_option(label="all processes")
         total = lines(page, caption)["1 MiB"]["y"]
