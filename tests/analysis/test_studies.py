@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kiviat.analysis.aggregate.summary import summarise
@@ -43,6 +44,7 @@ from kiviat.record.traits import earlier_traits
 from kiviat.report.facts.runs import labels as run_labels
 from kiviat.report.study.paper_page import render_study
 from kiviat.report.study.platforms import platforms
+from tests.profiler.made_up import halo_profile
 from tests.report.modelled import ONCE, model, simulated_run
 from tests.report.synthetic import failed, make_run, row
 
@@ -318,6 +320,14 @@ def test_volumes_of_a_small_cluster_are_compared_though_it_is_busy() -> None:
     found = [here.look(Quantity(of, "network_bytes")) for of in wanted]
     assert [(one.value, one.disturbed) for one in found] == [(1000.0, False), (800.0, False)]
     assert here.look(Quantity(wanted[0], "rate")).disturbed
+    profile = halo_profile(side=2, per_node=2)  # blocked, which is not how the ranks ran
+    elsewhere = replace(here, profiles={("two", "bt"): profile})
+    assert elsewhere.look(Quantity(wanted[1], "network_bytes")).value == 800.0
+    cyclic = replace(here, profiles={("two", "bt"): replace(profile, node=np.arange(4) % 2)})
+    within, between = profile.traffic().between([0, 1, 0, 1])
+    assert cyclic.look(Quantity(wanted[1], "network_bytes")).value == between
+    assert cyclic.look(Quantity(wanted[1], "node_bytes")).value == within
+    assert cyclic.look(Quantity(replace(wanted[1], bind=None), "network_time")).value == pytest.approx(1.65)
     crowded = here.look(Quantity(Case("bt", 16, None, axes, 4, "cyclic"), "network_bytes"))
     assert crowded.reason == "here: there is no room for 4 ranks on each node"
 

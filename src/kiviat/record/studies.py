@@ -24,7 +24,8 @@ class StudyRun:
     `cases`, `launches` and `controls` have the same form as in plans. `ranks` is the largest number of ranks,
     0 for that of the study; `shape`, such as "8x2", replaces it. `where` restricts the run to "simulated" or
     to "real" machines, "" for both. `quick` lists the changes made by `--quick`: "run = false" omits the run;
-    "ranks", "bytes" and "axes" replace those of all its cases.
+    "ranks", "bytes" and "axes" replace those of all its cases. `profile`: on real machines each program also
+    runs once with the profiler.
 
     `traces` names recordings of programs that modelled machines cannot run: instead of the cases they replay
     each NAME-*.trace in the folder traces/ of the study's results, as program NAME of the benchmark "replay".
@@ -38,6 +39,7 @@ class StudyRun:
     place: str | None = None
     bind: str | None = None
     where: str = ""
+    profile: bool = False
     launches: int = 5
     controls: Mapping[str, Any] = field(default_factory=dict)
     quick: Mapping[str, Any] = field(default_factory=dict)

@@ -10,9 +10,11 @@ from kiviat.analysis.aggregate.nodes import Nodes, bytes_of, nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.hpcc.derived import ratios
+from kiviat.analysis.profiles.by_node import by_node
 from kiviat.analysis.published.question import Case, Lookup, Quantity, Subject, Value
 from kiviat.analysis.published.results import NETWORK_BYTES
 from kiviat.analysis.scaling.energy import POWER_METRICS, Power, power_of, powered, whole_factor
+from kiviat.profile import Profile
 from kiviat.record.run import Run
 from kiviat.record.traits import TraitsByName
 from kiviat.record.types import Row, Scalar
@@ -24,8 +26,8 @@ class MachineResults:
 
     `lacking` has the reason for each run of the study that gave no results, or not all. `scale`: by how many
     times fewer nodes the ranks were arranged on than in the paper. `any_class`: a question about a problem
-    class is put to the only class that ran. Besides the results of benchmarks, it has the ratios of HPC
-    Challenge, as results of "balance".
+    class is put to the only class that ran. `profiles` are those of programs, by run and benchmark. Besides
+    the results of benchmarks, it has the ratios of HPC Challenge, as results of "balance".
     """
 
     label: str
@@ -38,6 +40,7 @@ class MachineResults:
     lacking: Mapping[str, str] = field(default_factory=dict)
     scale: int = 1
     any_class: bool = False
+    profiles: Mapping[tuple[str, str], Profile] = field(default_factory=dict)
 
     @property
     def predicted(self) -> bool:
@@ -115,6 +118,8 @@ class MachineResults:
             if found is not None:
                 return Value(found, "", self.predicted, "B")
         wanted = self.axes(case.benchmark, case.axes)
+        if profiled := next(self._profiled(case, quantity.metric, wanted), None):
+            return profiled
         # If only interfaces count bytes, they count frames including headers.
         metric = "interface_bytes" if quantity.metric == NETWORK_BYTES else quantity.metric
 
@@ -137,6 +142,26 @@ class MachineResults:
             return Value(None, f"{self.label}: ranks share cores, so their rates are meaningless")
         disturbed = placed[0].disturbed > 0 and placed[0].unit != "B"  # others delay messages, and send none
         return Value(placed[0].median, "", placed[0].clock == "simulated", placed[0].unit, disturbed)
+
+    def _profiled(self, case: Case, metric: str, wanted: Mapping[str, Scalar]) -> Iterator[Value]:
+        """Yield the values of a metric in profiles of the case."""
+        for one in self.of(case.benchmark, "rate"):
+            profile = self.profiles.get((one.run, case.benchmark))
+            if profile is None or profile.ranks != case.ranks or self.axes(one.benchmark, one.axes) != wanted:
+                continue
+            value, unit = by_node(profile).get(metric, (None, ""))
+            placed = replace(case, bind=None) if unit == "B" else case
+            nodes = [int(node) for node in profile.node]
+            if (
+                value is None
+                or not self._is_placed(self._runs_by_id[one.run], placed)
+                or not _alike(nodes, case)
+            ):
+                continue
+            if unit == "s" and one.oversubscribed:
+                yield Value(None, f"{self.label}: ranks share cores, so their times are meaningless")
+            else:
+                yield Value(value, unit=unit, disturbed=one.disturbed > 0 and unit == "s")
 
     def _of_class_here(self, case: Case) -> Case:
         """Return the case with the only problem class that ran here."""
@@ -175,12 +200,15 @@ class MachineResults:
 
 def is_alike(nodes: Nodes, case: Case) -> bool:
     """Return whether the same ranks share nodes, irrespective of node names."""
-    ranks = len(nodes.of)
-    if case.reach > ranks:
+    return _alike(nodes.of, case)
+
+
+def _alike(nodes: Sequence[object], case: Case) -> bool:
+    if case.reach > len(nodes):
         return False
     wanted = [case.node(rank) for rank in range(case.reach)]
-    pairs = set(zip(nodes.of, wanted, strict=False))
-    return len(pairs) == len(set(wanted)) == len(set(nodes.of[: case.reach]))
+    pairs = set(zip(nodes, wanted, strict=False))
+    return len(pairs) == len(set(wanted)) == len(set(nodes[: case.reach]))
 
 
 def lookup_across(machines: Sequence[MachineResults], own: MachineResults | None) -> Lookup:

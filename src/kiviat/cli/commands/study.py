@@ -17,6 +17,7 @@ from kiviat.cli.commands.run import run_once
 from kiviat.cli.options.files import print_name
 from kiviat.cli.options.request import StudyRequest
 from kiviat.cli.subcommands.study_docs import refuse_elsewhere, write_section
+from kiviat.cli.subcommands.study_profiles import profiles_of
 from kiviat.cli.subcommands.study_runs import StudyPlace, places_of, ran
 from kiviat.cli.text.table import bold, print_csv, print_json, print_table
 from kiviat.record import InputError, write_whole
@@ -155,6 +156,7 @@ def _machines(study: StudyDefinition, groups: Sequence[_Group]) -> list[MachineR
             names,
             group.reasons,
             _scale(study, runs, names),
+            profiles=profiles_of(zip(runs, paths, strict=True)),
         )
         for (runs, rows, paths, names), label, group in zip(loaded, called, groups, strict=True)
     ]

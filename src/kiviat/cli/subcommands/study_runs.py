@@ -15,6 +15,7 @@ from kiviat.cli.options.request import PlanOptions, RunReplayRequest, RunRequest
 from kiviat.cli.options.substrate import options_of, scheduler_to_ask, settled_shape, substrate_of
 from kiviat.cli.subcommands.run_arrangements import Run
 from kiviat.cli.subcommands.run_replay import replay_once
+from kiviat.cli.subcommands.study_profiles import profile
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.record import InputError, write_whole
 from kiviat.record.studies import StudyDefinition, StudyRun
@@ -120,18 +121,19 @@ def ran(
         return Made(reason=f"there is no room for its numbers of ranks on {ranks}")
     text = _plan(study, replace(run, cases=cases), request)
     where = _where(run, place, request)
+    shaped = settled_shape(ranks, where)[1]
     home = _home(folder, place, run.name, [text, ranks, where.ppn, run.place, run.bind], request)
     resume = None
     for path in list_runs(home):
         if read_run(path).state == "complete":
             print(f"already there: {path}")
-            return Made(0, (path,))
+            return _made(0, path, run, shaped, request)
         resume = path
     common: dict[str, Any] = {"mpi": request.mpi, "dry_run": request.dry_run, "verbosity": "quiet"}
     if request.dry_run:
         common["verbosity"] = "normal"
     if resume:
-        return _made(*run_once(RunRequest(resume=str(resume), **common)))
+        return _made(*run_once(RunRequest(resume=str(resume), **common)), run, shaped, request)
     with TemporaryDirectory(prefix="kiviat-") as draft:
         if not request.dry_run:
             home.mkdir(parents=True, exist_ok=True)
@@ -139,14 +141,20 @@ def ran(
         write_whole(text, plan, "plan")
         what = PlanOptions(plan=str(plan), ranks=ranks)
         try:
-            return _made(*run_once(RunRequest(what=what, where=where, output=str(home), **common)))
+            code, made = run_once(RunRequest(what=what, where=where, output=str(home), **common))
         except InputError as error:
             print(f"left out: {error}")
             return Made(reason=str(error))
+    return _made(code, made, run, shaped, request)
 
 
-def _made(code: int, path: Path | None) -> Made:
-    return Made(code, (path,) if path else ())
+def _made(code: int, path: Path | None, run: StudyRun, where: Where, request: StudyRequest) -> Made:
+    """Return what was made, after profiles of its programs, if the run has them."""
+    if path is None:
+        return Made(code)
+    if not run.profile or code != 0 or request.dry_run or read_run(path).clock == "simulated":
+        return Made(code, (path,))
+    return Made(code, (path,), profile(path, where, request.mpi))
 
 
 def _where(run: StudyRun, place: StudyPlace, request: StudyRequest) -> Where:

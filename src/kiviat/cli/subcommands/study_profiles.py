@@ -1,0 +1,81 @@
+"""Profiles of a study's programs: how much they communicate within nodes and between them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from kiviat.cli.options.request import Where
+from kiviat.cli.options.substrate import options_of, scheduler_to_ask, substrate_of
+from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.toolchain import find_toolchain
+from kiviat.launch.tools.profile import TOOL, profiled
+from kiviat.launch.tools.user_command import on
+from kiviat.profile import Profile, read_profile
+from kiviat.record import InputError, Row
+from kiviat.record.run import Run
+from kiviat.store.read import load
+
+_FOLDER = "profiles"  # in the folder of a run, a file for each benchmark
+_SUFFIX = ".profile"
+
+
+def profile(path: Path, where: Where, mpi: str | None) -> str:
+    """Profile each program of a complete run once, placed as there; return why one lacks, "" if none does.
+
+    Programs that have a profile are not profiled again.
+    """
+    _, rows, _ = load(path)
+    lacking = {
+        row.benchmark: row
+        for row in rows
+        if row.outcome == "ok" and row.metric == "rate" and not _file(path, row.benchmark).exists()
+    }
+    if not lacking:
+        return ""
+    if scheduler_to_ask(where.on):
+        return "programs are profiled only within a job: start `kiviat study` there"
+    try:
+        return "; ".join(filter(None, _each(path, lacking.values(), where, mpi)))
+    except InputError as error:
+        return f"no profile: {error}"
+
+
+def _each(path: Path, rows: Iterable[Row], where: Where, mpi: str | None) -> list[str]:
+    toolchain = find_toolchain(mpi)
+    program = build(toolchain, tell=_tell)
+    library = TOOL.library(toolchain)
+    reasons = []
+    (path / _FOLDER).mkdir(exist_ok=True)
+    cases, events = (path / _FOLDER / name for name in ("cases.txt", "events.jsonl"))
+    with substrate_of(where.on) as substrate:
+        for row in rows:
+            axes = "".join(f" {name}={value}" for name, value in row.axes.items())
+            cases.write_text(f"{row.benchmark} {row.benchmark} ranks={row.ranks}{axes}\n")
+            launcher = [str(toolchain.mpiexec), "-n", str(row.ranks)]
+            words = [*launcher, str(program), "--cases", str(cases), "--out", str(events)]
+            starting = on(substrate, toolchain, words, options_of(where))
+            done = profiled(starting, library, _file(path, row.benchmark))
+            if done.status != 0 or not done.profiles:
+                reasons.append(f"no profile of {row.benchmark}: it ended with {done.status}")
+            events.unlink(missing_ok=True)
+    cases.unlink()
+    return reasons
+
+
+def _file(path: Path, benchmark: str) -> Path:
+    return path / _FOLDER / f"{benchmark}{_SUFFIX}"
+
+
+def _tell(text: str) -> None:
+    print(f"kiviat: {text}", file=sys.stderr)
+
+
+def profiles_of(runs: Iterable[tuple[Run, Path]]) -> Mapping[tuple[str, str], Profile]:
+    """Return the profiles in the folders of runs, by run and benchmark."""
+    return {
+        (run.id, file.stem): read_profile(file)
+        for run, path in runs
+        for file in sorted((path / _FOLDER).glob(f"*{_SUFFIX}"))
+    }
