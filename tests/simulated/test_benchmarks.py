@@ -93,6 +93,18 @@ def test_payload_arrives_where_it_is_looked_at(small: Simulation, ranks: int) ->
     assert sum(result["check"] == "passed" for result in results) > 0.8 * len(results)
 
 
+def test_rings_of_two_ranks_follow_the_chosen_rule(small: Simulation) -> None:
+    """As in HPC Challenge the only neighbour gets both messages, whose costs overlap; else it gets one."""
+    cases = ["ring mode=once", "ring mode=once rule=common"]
+    hpcc, common = small.times(
+        small.places(2), [f"{case} latency_rings=1 bandwidth_rings=1" for case in cases]
+    )
+    both = small.cases(small.places(2), cases)
+    latency = [{one["name"]: one["p50"] for one in result["metrics"]}["natural_latency"] for result in both]
+    assert 0.5 * latency[1] < latency[0] < 0.95 * latency[1]
+    assert hpcc > 0.95 * common  # the link carries as many bytes a second either way
+
+
 def test_a_model_without_costs_of_processors_cannot_tell_overheads(small: Simulation) -> None:
     """Models without `send`, `receive` and `after` said overhead 0 and availability 100 %."""
     free = Simulation(small.toolchain, small.bench, small.folder, find_machine("cray-opteron"))
