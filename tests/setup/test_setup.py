@@ -202,10 +202,10 @@ def test_root_with_nobody_to_ask_gets_what_the_tests_need(debian: Machine) -> No
 
 
 def test_compilers_work_while_the_tests_are_set_up_and_end_with_it(debian: Machine) -> None:
-    """The stub of Python "compiles" until it is ended, and pip "installs" until that has begun."""
+    """The stub of Python "compiles" until it is ended, at most a minute, and pip "installs" until that has begun."""
     debian.user = 0
     begun, ended = debian.root / "begun", debian.root / "ended"
-    builds = f"trap 'echo >{ended}; exit' TERM; echo >{begun}; while sleep 0.02; do :; done"
+    builds = f"trap 'echo >{ended}; exit' TERM; echo >{begun}; for _ in {{1..2000}}; do sleep 0.02; done"
     waits = f"while [ ! -e {begun} ]; do sleep 0.02; done"
     debian.programs["python3"] = (
         f'case "$*" in *tests/builds.py*) {builds} ;; *pip\\ install*) {waits} ;; esac\n' + GOOD_PYTHON
