@@ -202,7 +202,7 @@ def test_root_with_nobody_to_ask_gets_what_the_tests_need(debian: Machine) -> No
 
 
 def test_compilers_work_while_the_tests_are_set_up_and_end_with_it(debian: Machine) -> None:
-    """The stub of Python "compiles" until it is ended, at most a minute, and pip "installs" until that has begun."""
+    """Python's stub "compiles" until it is ended, at most a minute; pip's waits until that has begun."""
     debian.user = 0
     begun, ended = debian.root / "begun", debian.root / "ended"
     builds = f"trap 'echo >{ended}; exit' TERM; echo >{begun}; for _ in {{1..2000}}; do sleep 0.02; done"
