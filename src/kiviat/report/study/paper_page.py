@@ -33,7 +33,7 @@ from kiviat.analysis.published.text import (
     value_text,
 )
 from kiviat.record.published import papers
-from kiviat.record.studies import StudyDefinition, StudyFigure, StudyTable
+from kiviat.record.studies import StudyColumn, StudyDefinition, StudyFigure, StudyTable
 from kiviat.record.traits import traits_of
 from kiviat.record.units import counted, format_bytes, format_value
 from kiviat.report.balance.diagram import Shape
@@ -344,7 +344,7 @@ def _table_part(
         Column("program" if table.programs else "ranks", _line_name, side=">"),
         *(
             Column(
-                ", ".join(filter(None, (column.title, column.over and f"over {column.over}"))),
+                _headed(table, column),
                 _shown(at, column.over),
                 side=">",
                 absent="–",
@@ -375,6 +375,14 @@ def _table_part(
 
 def _line_name(line: TableLine) -> str:
     return ", ".join(filter(None, (line.title, counted(line.ranks, "rank") if line.ranks else "")))
+
+
+def _headed(table: StudyTable, column: StudyColumn) -> str:
+    """Return the heading of a column, with the title of the one by which it is divided."""
+    if not column.over:
+        return column.title
+    titles = {one.arrangement: one.title for one in table.columns}
+    return f"{column.title}, over {titles.get(column.over, column.over)}"
 
 
 def _shown(at: int, over: str) -> Callable[[TableLine], Cell]:
