@@ -12,8 +12,7 @@ add_compile_options(-Wall -Wextra)
 
 # `event` is the header that says what is made of a call (prof/parameters.hpp).
 function(kiviat_preloaded name event)
-  set(MPI_CXX_SKIP_MPICXX ON)
-  find_package(MPI REQUIRED COMPONENTS CXX)
+  include(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/mpi.cmake)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
   target_compile_definitions(${name} PRIVATE KIVIAT_EVENT="${event}")
   # Uses the MPI's headers only: these libraries are also preloaded into shells and launchers, which have no MPI.

@@ -99,8 +99,11 @@ inline MPI_Errhandler errors_return() { return MPI_ERRORS_RETURN; }
 
 }  // namespace kiviat::prof
 
-// Converts a Fortran handle to C. In MPICH both are the same integers.
-#if defined(OPEN_MPI) && OPEN_MPI
+// Converts a Fortran handle to C. In MPICH both are the same integers; the standard ABI has no Fortran in C.
+#if defined(MPI_ABI)
+using MPI_Fint = int;
+#define KIVIAT_FROM_FORTRAN(Kind, value) KIVIAT_PMPI(Kind##_fromint)(value)
+#elif defined(OPEN_MPI) && OPEN_MPI
 #define KIVIAT_FROM_FORTRAN(Kind, value) KIVIAT_PMPI(Kind##_f2c)(value)
 #else
 #define KIVIAT_FROM_FORTRAN(Kind, value) MPI_##Kind##_f2c(value)

@@ -54,6 +54,8 @@ _TOO_FAR = 0.05
 _ITERATIONS = 40
 # Relative rounding of values printed with six digits: no fit can be more accurate.
 _EXACT = 1e-6
+# A coefficient below this share of all is 0: what rounding leaves of it depends on the version of NumPy.
+_NOTHING = 1e-12
 _WIDEST = 20.0  # limit of a band, as a power of e; wider bands are meaningless
 
 
@@ -162,7 +164,7 @@ def _share(place: int, *of: int) -> Callable[[Floats], float]:
 
     def share(c: Floats) -> float:
         whole = float(sum(c[each] for each in of))
-        return float(c[place]) / whole if whole else math.inf
+        return float(c[place]) / whole if whole > _NOTHING * float(c.sum()) else math.inf
 
     return share
 

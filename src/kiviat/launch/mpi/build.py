@@ -124,6 +124,7 @@ def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
         answer([str(toolchain.mpicxx), "-show"], toolchain.wrapper_environment),
         answer([os.environ.get("CXX", "c++"), "--version"]),
         platform.machine(),
+        *(["standard ABI"] if toolchain.standard_abi else []),
         *(os.environ.get(name, "") for name in _VARIABLES),
     ):
         digest.update(fact.encode() + b"\0")
@@ -139,7 +140,8 @@ def _make(
     home: Path, toolchain: Toolchain, source: Path, product: str, held: bool, tell: Callable[[str], None]
 ) -> None:
     """Install a ready-made product where the package has one and no site adds to it, else build it."""
-    found = None if _site_benchmarks(product) else ready.ready_made(toolchain, product)
+    preloaded = product in (PROFILER, RECORDER)
+    found = None if _site_benchmarks(product) else ready.ready_made(toolchain, product, preloaded=preloaded)
     if found and source == data_path("native"):
         library = found[0].parent.name
         tell(f"taking the ready-made {product} for {toolchain.name} ({library}); nothing is compiled")
@@ -155,6 +157,11 @@ def _build_into(
 
     An interrupted build continues in the same folder, unless another process may be building there.
     """
+    if toolchain.standard_abi and not toolchain.wraps_standard_abi:
+        raise InputError(
+            f"{toolchain.mpicxx} compiles for another ABI than that of libmpi_abi.so, and this installation "
+            f"has no {product} for it; install a wheel that has one (docs/howto/install.md)"
+        )
     for tool in ("cmake", "ninja"):
         if not shutil.which(tool):
             raise InputError(

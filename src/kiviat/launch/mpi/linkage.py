@@ -6,13 +6,14 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from kiviat.launch.mpi.toolchain import Toolchain, answer, find_toolchain
-from kiviat.launch.mpi.vendors import real_families, vendors
+from kiviat.launch.mpi.vendors import STANDARD_ABI, real_families, vendors
 from kiviat.launch.process import children
 from kiviat.record import InputError
 
@@ -32,6 +33,11 @@ class Linked:
     program: str
     family: str | None
     library: Path | None
+
+    @property
+    def standard_abi(self) -> bool:
+        """True if its MPI is the library of the standard ABI."""
+        return self.library is not None and re.fullmatch(STANDARD_ABI, self.library.name) is not None
 
 
 def linked(words: Sequence[str], sure: bool = False) -> Linked:
@@ -102,20 +108,24 @@ def toolchain_for(found: Linked, mpi: str | None) -> Toolchain:
                 f"--mpi {mpi} is {toolchain.name}, but {found.program} is linked with "
                 f"{vendors()[found.family].title} ({found.library}); leave --mpi out"
             )
-        return toolchain
-    if found.library is not None and not _same_installation(found):
-        # Ready-made programs load their MPI through a link (mpi/ready.py).
-        places = (found.library, found.library.resolve())
-        for prefix in (folder for place in places for folder in list(place.parents)[1:4]):
-            wrapper = prefix / "bin" / "mpicxx"
-            if os.access(wrapper, os.X_OK):
-                try:
-                    toolchain = find_toolchain(str(wrapper))
-                except InputError:
-                    continue
-                if _same_abi(toolchain.family, found.family):
-                    return toolchain
+        return replace(toolchain, standard_abi=toolchain.standard_abi or found.standard_abi)
+    if found.library is not None and (found.standard_abi or not _same_installation(found)):
+        for toolchain in _toolchains_beside(found.library):
+            if _same_abi(toolchain.family, found.family):
+                return toolchain
     return find_toolchain(found.family)
+
+
+def _toolchains_beside(library: Path) -> Iterator[Toolchain]:
+    """Yield the toolchains of the installation that a library belongs to."""
+    standard = re.fullmatch(STANDARD_ABI, library.name) is not None
+    # Ready-made programs load their MPI through a link (mpi/ready.py).
+    for prefix in (folder for place in (library, library.resolve()) for folder in list(place.parents)[1:4]):
+        for name in ("mpicxx_abi", "mpicxx") if standard else ("mpicxx",):
+            wrapper = prefix / "bin" / name
+            if os.access(wrapper, os.X_OK):
+                with suppress(InputError):
+                    yield replace(find_toolchain(str(wrapper)), standard_abi=standard)
 
 
 def _same_abi(family: str, other: str | None) -> bool:
@@ -181,11 +191,16 @@ def _libraries(path: Path) -> dict[str, Path] | None:
 
 def _family(word: str, libraries: dict[str, Path]) -> tuple[str, Path] | None:
     for name, where in libraries.items():
-        for family, vendor in vendors().items():
-            if vendor.abi and re.fullmatch(vendor.abi, name):
-                if "not found" in str(where):
-                    raise InputError(f"{word} needs {name}, which is not found; set LD_LIBRARY_PATH")
-                return family, where
+        own = [one.family for one in vendors().values() if one.abi and re.fullmatch(one.abi, name)]
+        standard = re.fullmatch(STANDARD_ABI, name) is not None
+        if (own or standard) and "not found" in str(where):
+            raise InputError(f"{word} needs {name}, which is not found; set LD_LIBRARY_PATH")
+        if own:
+            return own[0], where
+        if standard:
+            if toolchain := next(_toolchains_beside(where), None):
+                return toolchain.family, where
+            raise InputError(f"{word} needs {where}, and no mpicxx of its MPI is beside that; use --mpi")
     for name in libraries:
         if name.startswith("libsimgrid"):
             raise InputError(f"{word} was built for simulation; compile it for a real MPI")

@@ -19,11 +19,15 @@ from kiviat.launch.process import children
 from kiviat.record import InputError
 
 _ANSWER_TIMEOUT_S = 30
+_STANDARD_WRAPPER = re.compile(r"mpi(cxx|c\+\+)_abi")  # MPICH's
 
 
 @dataclass(frozen=True)
 class Toolchain:
-    """An MPI toolchain. `embedded`: from a Python wheel, whose results are not for publication."""
+    """An MPI toolchain. `embedded`: from a Python wheel, whose results are not for publication.
+
+    `standard_abi`: its programs need the library of MPI 5's standard ABI, not the one of this MPI's own.
+    """
 
     name: str
     family: str
@@ -32,6 +36,12 @@ class Toolchain:
     mpiexec: Path
     chosen: str
     embedded: bool
+    standard_abi: bool = False
+
+    @property
+    def wraps_standard_abi(self) -> bool:
+        """True if the wrapper compiles for the standard ABI."""
+        return _STANDARD_WRAPPER.fullmatch(self.mpicxx.name) is not None
 
     @property
     def vendor(self) -> Vendor:
@@ -146,6 +156,7 @@ def _of_wrapper(wrapper: Path, chosen: str, asked: Vendor | None = None) -> Tool
                 mpiexec=launcher,
                 chosen=chosen,
                 embedded=_from_wheel(wrapper),
+                standard_abi=_STANDARD_WRAPPER.fullmatch(wrapper.name) is not None,
             )
     known = ", ".join(vendor.title for vendor in vendors().values())
     raise InputError(f"{wrapper} ({chosen}) is not the C++ wrapper of a known MPI ({known}); see --mpi")

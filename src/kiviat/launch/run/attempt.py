@@ -65,7 +65,7 @@ class Attempt:
         self._left = {case.id: case for case in cases}
         self._callbacks = callbacks
         self._records = Records(spec)
-        self._launch = described(spec)
+        self._launch = described(spec, program.path)
         self._monitor: LaunchMonitor | None = None
         self._marker: Marker | None = None
         self._published = False

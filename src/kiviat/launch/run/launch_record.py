@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from kiviat import __version__
+from kiviat.launch.mpi import ready
 from kiviat.launch.mpi.vendors import vendors
 from kiviat.launch.run.events import Event
 from kiviat.launch.run.program import Program
@@ -97,8 +99,12 @@ _FROM_EVENT = (
 )
 
 
-def described(spec: LaunchSpec) -> dict[str, Any]:
-    """Return the launch's entry in `run.json`; facts that only kiviat-bench knows are null."""
+def described(spec: LaunchSpec, program: Path | None = None) -> dict[str, Any]:
+    """Return the launch's entry in `run.json`; facts that only kiviat-bench knows are null.
+
+    `program`: its executable file, which may be ready-made for an MPI library.
+    """
+    library = ready.library_of(program) if program else None
     return {
         "index": spec.index,
         "repetition": spec.repetition,
@@ -113,7 +119,7 @@ def described(spec: LaunchSpec) -> dict[str, Any]:
         "mpi_version": None,
         "library": None,
         "embedded": spec.mpi.embedded,
-        "toolchain": spec.mpi.to_json(),
+        "toolchain": {**spec.mpi.to_json(), **({"ready_made": library} if library else {})},
         "compiler": None,
         "flags": None,
         "transport": dict(spec.transport),
