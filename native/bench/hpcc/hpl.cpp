@@ -5,6 +5,7 @@
 
 #include "bench/hpcc/dense.hpp"
 #include "bench/hpcc/elimination.hpp"
+#include "bench/hpcc/threads.hpp"
 #include "platform/clock.hpp"
 
 using namespace kiviat;
@@ -73,7 +74,7 @@ class Study {
     Plan plan;
     plan.grid = grid_shape(t);
     plan.depth = static_cast<int>(bounded(t, "depth", 0, 1));
-    plan.threads = static_cast<int>(bounded(t, "threads", 1, 4096));
+    plan.threads = openmp_threads(t);
     plan.seed = t.seed();
     if (const std::string route = t.text("bcast"); route != "auto") plan.route = route_named(route);
     if (const std::string swap = t.text("swap"); swap != "auto") plan.swap = swap_named(swap);

@@ -1,6 +1,7 @@
 // STREAM: memory bandwidth of copy, scale, add and triad, on one rank or on all at once.
 #include "bench/hpcc/scope.hpp"
 #include "bench/hpcc/stream_arrays.hpp"
+#include "bench/hpcc/threads.hpp"
 #include "bench/memory.hpp"
 #include "platform/clock.hpp"
 #include "platform/compute.hpp"
@@ -17,7 +18,7 @@ class Study {
       : t_(t),
         scope_(scope_of(t)),
         idle_(!computes(t, scope_)),
-        threads_(static_cast<int>(bounded(t, "threads", 1, 4096))),
+        threads_(openmp_threads(t)),
         layout_(static_cast<std::size_t>(memory_of(t))),
         pages_(pages_of(t, idle_ ? 1 : 3 * layout_.stride * sizeof(double))),
         arrays_(pages_.as<double>(), layout_, threads_, t.seed(),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from kiviat.launch.mpi import build_cache, ready
+from kiviat.launch.mpi import build_cache, compiler, ready
 from kiviat.launch.mpi.toolchain import Toolchain, answer
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process import children
@@ -122,7 +122,7 @@ def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
         str(toolchain.mpicxx.resolve()),
         toolchain.version,
         answer([str(toolchain.mpicxx), "-show"], toolchain.wrapper_environment),
-        answer([os.environ.get("CXX", "c++"), "--version"]),
+        answer([*(compiler.compiler() or ["c++"]), "--version"]),
         platform.machine(),
         *(["standard ABI"] if toolchain.standard_abi else []),
         *(os.environ.get(name, "") for name in _VARIABLES),
@@ -168,6 +168,10 @@ def _build_into(
                 f"{tool} is needed to build {product}; "
                 f"`apt install {_PACKAGES[tool]}` or `pip install {tool}`"
             )
+    if compiler.compiler() is None:
+        raise InputError(
+            f"a C++ compiler is needed to build {product}; `apt install g++` or `pip install ziglang`"
+        )
     work = home.with_name(home.name + build_cache.WORK)
     if not held:
         work = Path(tempfile.mkdtemp(prefix=f"{home.name}.", dir=home.parent))
@@ -221,6 +225,7 @@ def _compiled(work: Path, toolchain: Toolchain, source: Path, product: str, targ
     configure = [
         *("cmake", "-G", "Ninja", "-S", project, "-B", str(work), "-DCMAKE_BUILD_TYPE=Release"),
         *definitions(toolchain),
+        *([] if toolchain.family == SIMULATOR else compiler.definition(work)),
         *_site_definition(product),
         *(["-DKIVIAT_BASIC=ON"] if product == BASIC else []),
     ]

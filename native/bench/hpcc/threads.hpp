@@ -1,0 +1,19 @@
+// Threads of each rank that run loops of ours.
+#pragma once
+
+#include <string>
+
+#include "bench/pattern/settings.hpp"
+
+namespace kiviat {
+
+// Returns the axis "threads". Throws Skip for more than one if the compiler had no OpenMP.
+inline int openmp_threads(const Trial& t) {
+  const auto threads = static_cast<int>(bounded(t, "threads", 1, 4096));
+#ifndef _OPENMP
+  if (threads > 1) throw Skip("threads=" + std::to_string(threads) + ": kiviat-bench was compiled without OpenMP");
+#endif
+  return threads;
+}
+
+}  // namespace kiviat
