@@ -37,7 +37,7 @@ def compiled(mpi: Toolchain, folder: Path, library: str, rpath: str = "$ORIGIN/m
     prefix = mpi.mpicxx.parents[1]
     options = [f"-I{prefix}/include", "-Wl,--allow-shlib-undefined", f"-Wl,-rpath,{rpath}"]
     options += ["-DMPI_ABI"] if library == STANDARD else []
-    words = ["g++", folder / "main.cpp", prefix / "lib" / library, *options, "-o", program]
+    words: list[str | Path] = ["g++", folder / "main.cpp", prefix / "lib" / library, *options, "-o", program]
     subprocess.run(words, check=True)
     return program
 

@@ -20,19 +20,21 @@ NEEDS = ("pytest", "pytest-xdist", "jsonschema")
 
 def interpreter(version: str) -> Path | None:
     """Return an interpreter of this version: on PATH, or of pyenv."""
-    tried = [shutil.which(f"python{version}"), *Path.home().glob(f".pyenv/versions/{version}.*/bin/python")]
-    for path in filter(None, tried):
-        asked = [path, "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"]
+    on_path = shutil.which(f"python{version}")
+    tried = [Path(on_path)] if on_path else []
+    tried += Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
+    for path in tried:
+        asked: list[str | Path] = [path, "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"]
         if subprocess.run(asked, capture_output=True, text=True).stdout.strip() == version:
-            return Path(path)
+            return path
     return None
 
 
 def tests_of_every_python() -> list[str]:
     """Return the folders of tests that CI runs on every Python."""
     text = (CHECKOUT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
-    (command,) = re.findall(r"- run: python -m pytest -q (.*)", text)
-    return command.split()
+    commands: list[str] = re.findall(r"- run: python -m pytest -q (.*)", text)
+    return commands[0].split()
 
 
 @pytest.mark.full
