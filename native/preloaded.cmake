@@ -19,6 +19,7 @@ function(kiviat_preloaded name event)
   target_include_directories(${name} SYSTEM PRIVATE $<TARGET_PROPERTY:MPI::MPI_CXX,INTERFACE_INCLUDE_DIRECTORIES>)
   target_compile_definitions(${name} PRIVATE $<TARGET_PROPERTY:MPI::MPI_CXX,INTERFACE_COMPILE_DEFINITIONS>)
   # Links the C++ library statically, because programs may have another one, an older one, or none.
-  target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,defs)
+  target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,defs
+    -Wl,--version-script=${CMAKE_CURRENT_FUNCTION_LIST_DIR}/exported.map)
   target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
 endfunction()

@@ -28,9 +28,9 @@ inline std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-inline std::string value(std::string_view text) { return quoted(text); }
-inline std::string value(const std::string& text) { return quoted(text); }
-inline std::string value(const char* text) { return quoted(text); }
+inline std::string value(std::string_view text) { return json::quoted(text); }
+inline std::string value(const std::string& text) { return json::quoted(text); }
+inline std::string value(const char* text) { return json::quoted(text); }
 inline std::string value(bool flag) { return flag ? "true" : "false"; }
 inline std::string value(std::nullptr_t) { return "null"; }
 template <std::integral T>
@@ -72,7 +72,7 @@ class Object {
   // Adds a field whose value, `rendered`, is JSON already.
   Object& raw(std::string_view name, std::string_view rendered) {
     if (!body_.empty()) body_ += ',';
-    body_ += quoted(name);
+    body_ += json::quoted(name);
     body_ += ':';
     body_ += rendered;
     return *this;
