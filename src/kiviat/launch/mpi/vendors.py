@@ -23,7 +23,7 @@ from kiviat.record.suggestion import suggestion
 LaunchCondition = Literal["root", "oversubscribed", "bind", "probe", "emulated", "preloaded"]
 
 # The library of the ABI that MPI 5 defines, which an MPI may offer beside that of its own.
-STANDARD_ABI = r"libmpi_abi\.so\.\d+"
+STANDARD_ABI = r"libmpi_abi\.so\.1"
 # The family that runs on modelled machines instead of real ones.
 SIMULATOR = "smpi"
 _FOLDER = Path(__file__).parent / "vendors"
