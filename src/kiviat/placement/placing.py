@@ -20,6 +20,7 @@ from kiviat.placement.binding import bound
 from kiviat.placement.layout import Layout, Place
 from kiviat.placement.placefile import read_places
 from kiviat.record import InputError
+from kiviat.record.units import counted
 
 _POLICIES = "blocked, cyclic, plane:K or file:PATH"
 
@@ -87,7 +88,7 @@ def _room(topology: Topology, ranks: int, per_node: int | None, oversubscribe: b
         if wanted > len(room) and not oversubscribe:
             raise InputError(
                 f"{ranks} ranks, {per_node} on each node, need {wanted} nodes, not {len(room)}; "
-                f"take at most {per_node * len(room)} ranks"
+                f"take at most {counted(per_node * len(room), 'rank')}"
             )
         room = [per_node] * min(wanted, len(room))
     if not sum(room):
