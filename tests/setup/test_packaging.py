@@ -105,21 +105,29 @@ def test_reframe_fails_on_a_slower_machine(openmpi: Toolchain, tmp_path: Path) -
         "import sys\n"
         "from kiviat.launch.run import activity\n"
         "from kiviat.cli.main import main\n"
-        "activity.disturbance = lambda *_: None\n"
+        "activity.disturbance = lambda *_, **__: None\n"
         "sys.exit(main())\n"
     )
     program.chmod(0o755)
     options = "-m 8 --launches 5 --budget 0.05"
     plan = f"pingpong --mpi {openmpi.mpicxx}"
     run = [str(program), "run", *plan.split(), "-n", "2", *options.split(), "-q"]
-    base = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path).stdout.strip()
-    assert base
+    done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path)
+    base = done.stdout.strip()
+    assert base, done.stderr
 
     def reframe(*settings: str) -> str:
         words = [f"kiviat={program}", f"plan={plan}", f"options={options}", *settings]
         done = subprocess.run(
             [sys.executable, "-c", "from reframe.frontend.cli import main; main()"]
-            + ["-c", str(PACKAGING / "reframe" / "kiviat_check.py"), "-r", "--prefix", str(tmp_path / "rfm")]
+            + [
+                "-c",
+                str(PACKAGING / "reframe" / "kiviat_check.py"),
+                "-r",
+                "--nocolor",
+                "--prefix",
+                str(tmp_path / "rfm"),
+            ]
             + [word for one in words for word in ("-S", one)],
             capture_output=True,
             text=True,
