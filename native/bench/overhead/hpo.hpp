@@ -129,10 +129,8 @@ inline void measure_overhead(Trial& t, Side side) {
     const double start_s = clock::now();
     while (static_cast<std::int64_t>(all.size()) < repetitions) {
       const Overhead& found = all.emplace_back(measure());
-      if (t.deterministic() && found.overhead_s() <= 0)  // of a model without these costs; 0 would be a claim
-        throw Skip(
-            "the modelled machine does not say how long a message occupies a processor; set send, receive or "
-            "after in its file");
+      if (t.deterministic() && found.overhead_s() <= 0)  // 0 would claim that the message is free
+        throw Skip("the model takes no processor time for this message, so it cannot say what the overhead is");
       t.report("overhead", found.overhead_s());
       t.report("availability", 100 * found.availability());
       t.report("availability_uncorrected", 100 * found.availability_uncorrected());
