@@ -10,6 +10,7 @@ from kiviat.analysis.findings.all import Finding, findings, top
 from kiviat.analysis.loggp import fit_loggp
 from kiviat.record import Row
 from kiviat.record.run import Run
+from kiviat.record.units import counted
 from tests.analysis.rows import case, curve, row
 from tests.report.synthetic import with_launches
 
@@ -91,7 +92,7 @@ def test_slow_collectives(benchmark: str, messages: int) -> None:
         [*PINGPONG, collective(benchmark, 6 * messages * one, 4)], "slow-collective"
     )
     assert f"{benchmark} of 8 B on 4 ranks takes 6.00 times as long" in finding.headline
-    assert f"the {messages} successive messages" in finding.detail
+    assert f"the {counted(messages, 'message')} in succession" in finding.detail
     assert finding.severity == "warning"
 
 

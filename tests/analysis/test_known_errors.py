@@ -76,7 +76,7 @@ def test_the_stored_errors_are_those_of_the_models_as_they_are() -> None:
 
 def test_no_error_of_an_earlier_version_passes_for_the_present_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     store(monkeypatch, row(0.12))
-    assert error_text(known_errors(Model()), "b_eff") == "+12 %, 1 row"
+    assert error_text(known_errors(Model()), "b_eff") == "+12 % on 1 published value"
     changed = known_errors(Model(hash="2"))
     assert error_text(changed, "b_eff") == "unknown: not validated since the model changed"
     assert lines(changed) == ["unknown: not validated since the model changed"]
@@ -92,8 +92,8 @@ def test_errors_computed_with_an_earlier_simulator_are_named_so(monkeypatch: pyt
     ):
         store(monkeypatch, row(0.12), simulator=simulator)
         known = known_errors(Model())
-        assert in_words(known) == f"b_eff +12 %, 1 row{words} ({PAGE})"
-        assert shortly(known) == f"median ±12 %, 1 row{words} ({PAGE})"
+        assert in_words(known) == f"b_eff +12 % on 1 published value{words} ({PAGE})"
+        assert shortly(known) == f"median ±12 % on 1 published value{words} ({PAGE})"
 
 
 def test_a_profile_names_the_errors_of_the_version_on_which_it_was_made(
@@ -101,7 +101,7 @@ def test_a_profile_names_the_errors_of_the_version_on_which_it_was_made(
 ) -> None:
     store(monkeypatch, row(0.2, "rate", benchmark="cg"))
     for simulated, words in (
-        (Simulated("simulated:toy", "Toy", 1, None), "programs +20 %, 1 row"),
+        (Simulated("simulated:toy", "Toy", 1, None), "programs +20 % on 1 published value"),
         (Simulated("simulated:toy", "Toy", 2, None), "unknown: not validated since the model changed"),
         (Simulated("simulated:mine", "Mine", 1, None), "unknown: never compared with published results"),
     ):
@@ -122,14 +122,14 @@ def test_median_and_worst_error_of_independent_quantities(monkeypatch: pytest.Mo
         row(0.01, benchmark="pingpong", metric="time", ranks=2, bytes=8, quantity="p", fitted=True),
     )
     known = known_errors(Model())
-    assert error_text(known, "b_eff") == "±10 %, 3 rows, worst +31 %"
-    assert error_text(known, "point to point") == "+1 %, 1 row it was fitted to"
-    assert error_text(known, "rings") == "unknown: no published row of that kind"
+    assert error_text(known, "b_eff") == "±10 % on 3 published values, worst +31 %"
+    assert error_text(known, "point to point") == "+1 % on 1 published value it was fitted to"
+    assert error_text(known, "rings") == "unknown: no published value of that kind"
     assert lines(known, ["b_eff", "rings"]) == [
-        "b_eff ±10 %, 3 rows, worst +31 %",
-        "unknown, for want of published rows: rings",
+        "b_eff ±10 % on 3 published values, worst +31 %",
+        "unknown for lack of published values: rings",
     ]
-    assert short_text(known) == "median ±10 %, 3 rows, 1 of 2 orderings"
+    assert short_text(known) == "median ±10 % on 3 published values, 1 of 2 orderings hold"
 
 
 def test_ratios_have_known_errors_and_sizes_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def test_no_finding_is_stated_that_the_models_error_exceeds(monkeypatch: pytest.
     store(monkeypatch, row(4.1, "at_lmax"), row(4.0, "b_eff"))
     found = contention(0.98e9)
     assert found.headline.startswith("Cannot say what it costs that all ranks communicate")
-    assert "off by a factor of 5.10: b_eff at its largest message +410 %, 1 row" in found.detail
+    assert "off by a factor of 5.10: b_eff at its largest message +410 % on 1 published value" in found.detail
     assert "validation.md" in found.detail and found.importance <= 0.3 and found.evidence
     assert "contention factor 10" in contention(0.1e9).headline  # the effect exceeds the model's error
     assert "contention factor" in contention(0.98e9, simulated=False).headline
@@ -211,7 +211,7 @@ def test_a_model_that_is_good_enough_says_that_nothing_is_short(monkeypatch: pyt
 
 def test_where_nothing_was_published_a_finding_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     store(monkeypatch)
-    assert "No published row tests the model on this." in contention(0.1e9).detail
+    assert "No published value tests the model on this." in contention(0.1e9).detail
 
 
 # ---- The file of stored errors

@@ -111,7 +111,7 @@ def test_an_uncalibrated_variant_is_called_one(kiviat: Kiviat) -> None:
         return next(line for line in lines if line.startswith("calibrated"))
 
     assert told("altix-bx2-numalink3").endswith("not at all: an uncalibrated variant of altix-bx2")
-    assert "on the published rows F1-007, F1-008" in told("altix-bx2")
+    assert "on the published values F1-007, F1-008" in told("altix-bx2")
     run = with_launches([], machine=described_machine(find_machine("altix-bx2-numalink3")))
     said = [f.detail for f in findings((), run, ())]
     assert "Calibrated not at all: an uncalibrated variant of altix-bx2." in said[0]

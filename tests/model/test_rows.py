@@ -186,7 +186,7 @@ def test_the_page_has_the_bad_ones_too() -> None:
     text = page([result(machine, lines)], "2026-01-01")
     assert "| [small](#small) | 1 | 200 % | 200 % | – | 0 of 1 hold | – | 1 |" in text
     assert "| X-1 | b, m, 2 processes, 1 MB | 100 MB/s | 300 MB/s | +200.0 % |" in text
-    assert "| X-2 | b, a claim, 2 processes | it is so | it is not so | fails |" in text
+    assert "| X-2 | b, a claim, 2 processes | yes | no | fails |" in text
     assert machine.hash[:16] in text
 
 

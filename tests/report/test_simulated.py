@@ -96,10 +96,11 @@ def known(monkeypatch: pytest.MonkeyPatch, *errors: float) -> str:
 def test_a_prediction_stands_beside_the_known_error_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     known(monkeypatch, 0.12, 0.31, 0.05)
     text = words(render([simulated_run()], rows())).replace("\N{NO-BREAK SPACE}", " ")
-    assert "its error here: +12 %, 3 rows, worst +31 %" in text
-    assert "its error here: unknown: no published row of that kind" in text  # of ping-pong
-    assert "Known error median ±12 %, 3 rows (docs/reference/validation.md)" in text
-    assert "b_eff +12 %, 3 rows, worst +31 % (docs/reference/validation.md)" in text  # the modelled machine
+    assert "its error here: +12 % on 3 published values, worst +31 %" in text
+    assert "its error here: unknown: no published value of that kind" in text  # of ping-pong
+    assert "Known error median ±12 % on 3 published values (docs/reference/validation.md)" in text
+    # of the modelled machine
+    assert "b_eff +12 % on 3 published values, worst +31 % (docs/reference/validation.md)" in text
     text = words(render([simulated_run(hash="b" * 64)], rows()))
     assert "unknown: not validated since the model changed" in text and "+12" not in text
 
@@ -118,7 +119,7 @@ def test_an_uncalibrated_network_is_not_called_untested_where_rows_test_it(
 
     assert told() == "No published result of this network calibrated or validated the model."
     known(monkeypatch, 0.12, 0.31, 0.05)
-    assert told().startswith("No published result calibrated it. Its known error: median ±12 %, 3 rows")
+    assert told().startswith("No published result calibrated it; its known error is stated above.")
     assert "not validated since the model changed" in told(hash="b" * 64)
 
 
@@ -147,9 +148,8 @@ def test_findings_say_what_a_prediction_rests_on() -> None:
     assert (
         told["simulated"].headline == "Predicted by a model, not measured: Catapult, a cluster that never was"
     )
-    assert (
-        "version 3, hash a1b2c3d4e5f6. Calibrated in part, on the published rows X-001, X-002; its network "
-        "is not." in told["simulated"].detail
+    assert told["simulated"].detail.startswith(
+        "Calibration: network uncalibrated; 2 published values. 1 number assumed. Its known errors: "
     )
     assert told["uncalibrated"].severity == "warning"
     assert told["uncalibrated"].detail.startswith("Nobody published one. ")

@@ -25,18 +25,18 @@ class Calibrated(Protocol):
 
 
 def calibrated(model: Calibrated) -> str:
-    """Return the text after "calibrated", such as "on the published rows F1-008, F1-016"."""
+    """Return the text after "calibrated", such as "on the published values F1-008, F1-016"."""
     rows = ", ".join(model.calibrated_on)
     if not model.uncalibrated:
-        return f"on the published rows {rows}" if rows else "on measurements of its own"
+        return f"on the published values {rows}" if rows else "on measurements of its own"
     if rows:
-        return f"in part, on the published rows {rows}; its network is not"
+        return f"in part, on the published values {rows}; its network is not"
     return f"not at all: an uncalibrated variant of {model.base}" if model.base else "on nothing"
 
 
 def in_short(model: Calibrated) -> str:
-    """Return a text for tables: "6 rows", "uncalibrated variant of altix-bx2"."""
-    rows = counted(len(model.calibrated_on), "row") if model.calibrated_on else ""
+    """Return a text for tables: "6 published values", "uncalibrated variant of altix-bx2"."""
+    rows = counted(len(model.calibrated_on), "published value") if model.calibrated_on else ""
     if not model.uncalibrated:
         return rows or "own measurements"
     if rows:

@@ -200,7 +200,7 @@ def errors_by_kind(rows: Iterable[ComparedRow]) -> Iterable[KnownError]:
 
 
 def error_text(known: KnownErrors, kind: str) -> str:
-    """Return the errors as text, such as "+12 %, 6 rows, worst +31 %", or why none is known.
+    """Return the errors as text, such as "+12 % on 6 published values, worst +31 %", or why none is known.
 
     "±12 %" stands for errors of both signs.
     """
@@ -209,19 +209,19 @@ def error_text(known: KnownErrors, kind: str) -> str:
 
 
 def nothing_known(known: KnownErrors, kind: str = "") -> str:
-    """Return why no error is known: never compared, changed since, or no published row of that kind."""
+    """Return why no error is known: never compared, changed since, or no published value of that kind."""
     if known.compared is None:
         return "unknown: never compared with published results"
     if known.stale:
         return "unknown: not validated since the model changed"
-    return "unknown: no published row of that kind" if kind else "unknown: no published row compared"
+    return "unknown: no published value of that kind" if kind else "unknown: no published value compared"
 
 
 def _numbers(one: KnownError) -> str:
-    rows = counted(len(one.errors), "row")
+    values = counted(len(one.errors), "published value")
     fitted = " it was fitted to" if one.fitted else ""
     worst = f", worst {percent(one.worst)}" if len(one.errors) > 1 else ""
-    return f"{_middle(one)}, {rows}{fitted}{worst}"
+    return f"{_middle(one)} on {values}{fitted}{worst}"
 
 
 def _middle(one: KnownError) -> str:
@@ -239,7 +239,10 @@ def percent(error: float) -> str:
 
 
 def short_text(known: KnownErrors) -> str:
-    """Return a short text for tables, without fitted rows: "median ±53 %, 9 rows, 3 of 4 orderings"."""
+    """Return a short text for tables, without fitted rows.
+
+    It is such as "median ±53 % on 9 published values, 3 of 4 orderings hold".
+    """
     if known.compared is None:
         return "never compared"
     if known.stale:
@@ -247,15 +250,17 @@ def short_text(known: KnownErrors) -> str:
     tested = [one for one in known.kinds if not one.fitted]
     tested = [one for one in tested if one.kind != RATIOS] or tested
     errors = [abs(error) for one in tested for error in one.errors]
-    words = (
-        [f"median ±{100 * statistics.median(errors):.0f} %, {counted(len(errors), 'row')}"] if errors else []
-    )
-    words += [f"{known.held} of {known.judged} orderings"] if known.judged else []
-    return ", ".join(words) or "no published row compared"
+    words = []
+    if errors:
+        values = counted(len(errors), "published value")
+        words.append(f"median ±{100 * statistics.median(errors):.0f} % on {values}")
+    if known.judged:
+        words.append(f"{known.held} of {known.judged} orderings hold")
+    return ", ".join(words) or "no published value compared"
 
 
 def lines(known: KnownErrors, kinds: Iterable[str] | None = None) -> list[str]:
-    """Return one line per kind, such as "b_eff +72 %, 1 row", for the given or for all known `kinds`.
+    """Return one line for each of `kinds`, or of all known kinds: "b_eff +72 % on 1 published value".
 
     If none is known, the only line gives the reason.
     """
@@ -264,7 +269,7 @@ def lines(known: KnownErrors, kinds: Iterable[str] | None = None) -> list[str]:
     wanted = dict.fromkeys(one.kind for one in known.kinds) if kinds is None else dict.fromkeys(kinds)
     found = [f"{kind} {error_text(known, kind)}" for kind in wanted if known.of(kind)]
     if unknown := [kind for kind in wanted if not known.of(kind)]:
-        found.append(f"unknown, for want of published rows: {', '.join(unknown)}")
+        found.append(f"unknown for lack of published values: {', '.join(unknown)}")
     if kinds is None and known.judged:
         found.append(f"orderings and bounds: {known.held} of {known.judged} hold")
     return found or [nothing_known(known)]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from kiviat.analysis.aggregate.calibration import calibrated
+from kiviat.analysis.aggregate.calibration import in_short
 from kiviat.analysis.aggregate.known_errors import in_words, kinds, known_errors
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.finding import Evidence, Finding, named
@@ -106,9 +106,8 @@ def _simulated(summaries: Sequence[Summary], run: Run) -> Iterator[Finding]:
         "simulated",
         0.78,
         f"Predicted by a model, not measured: {model.title}",
-        f"Model {model.name}, version {model.version}, hash {model.hash[:12]}. "
-        + f"Calibrated {calibrated(model)}."
-        + (f" {len(model.assumed)} of its numbers are assumed." if model.assumed else "")
+        f"Calibration: {in_short(model)}."
+        + (f" {counted(len(model.assumed), 'number')} assumed." if model.assumed else "")
         + f" Its known errors: {in_words(known_errors(model), kinds(summaries))}.",
         (),
     )

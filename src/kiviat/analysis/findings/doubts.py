@@ -43,8 +43,8 @@ def weighed(found: Iterable[Finding], summaries: Sequence[Summary], run: Run) ->
 
     For a model, a finding smaller than the model's errors is replaced by "Cannot say …".
 
-    If no error of the kinds concerned is known, the detail says that no published row tests the model in this
-    respect.
+    If no error of the kinds concerned is known, the detail says that no published value tests the
+    model in this respect.
     """
     model = run.machine.model
     if model is None:
@@ -64,7 +64,9 @@ def _weighed(
     kinds.pop(_BESIDE.get(finding.kind, ""), None)
     errors = [error for kind in kinds if kind and (error := known.of(kind))]
     if not errors:
-        return replace(finding, detail=f"{finding.detail} No published row tests the model on this.".strip())
+        return replace(
+            finding, detail=f"{finding.detail} No published value tests the model on this.".strip()
+        )
     worst = max(errors, key=lambda one: one.spread)
     if worst.spread < max(factor, 1 / factor):
         return finding

@@ -6,7 +6,7 @@ Oversubscribed results are excluded, except from the headline, which mentions th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from kiviat.analysis.aggregate.curves import bandwidth, curve, half_bandwidth_size, size_of, time_at
 from kiviat.analysis.aggregate.summary import Summary
@@ -32,7 +32,7 @@ def findings(summaries: Sequence[Summary], caches: Sequence[Cache] = ()) -> Iter
     yield from _headline(curve(summaries, "pingpong"))
     fair = [summary for summary in summaries if not summary.oversubscribed]
     pingpong = curve(fair, "pingpong")
-    yield from _half_bandwidth(pingpong)
+    yield from _half_bandwidth(pingpong, {one.case for one in fair if one.metric == "bandwidth"})
     yield from _switches(pingpong, caches)
     yield from _poor_fit(fair, pingpong)
     yield from _both_ways(fair, pingpong)
@@ -62,16 +62,19 @@ def _headline(points: Sequence[Summary]) -> Iterator[Finding]:
     yield Finding("headline", 0.8, headline, detail + ".", _evidence(smallest, best))
 
 
-def _half_bandwidth(points: Sequence[Summary]) -> Iterator[Finding]:
+def _half_bandwidth(points: Sequence[Summary], rated: Collection[str]) -> Iterator[Finding]:
+    """Report n½; its evidence is the bandwidth at the size nearest to it and at the peak, if recorded."""
     half = half_bandwidth_size(points)
     if half is not None:
         best = max(points, key=bandwidth)
+        near = min(points, key=lambda point: abs(math.log(max(size_of(point), 1) / max(half, 1))))
+        cases = dict.fromkeys((near.case, best.case))
         yield Finding(
             "half-bandwidth",
             0.4,
             f"Half of the peak bandwidth needs messages of {format_bytes(round(half))}",
             f"n½ of the ping-pong, whose peak is {_rate(best)}. Combine smaller messages where possible.",
-            _evidence(best),
+            tuple((case, "bandwidth") for case in cases if case in rated) or _evidence(best),
         )
 
 
@@ -189,8 +192,8 @@ def _slow_collective(summaries: Sequence[Summary], pingpong: Sequence[Summary]) 
         "slow-collective",
         min(0.75, 0.5 + 0.1 * math.log2(factor / _SLOW_COLLECTIVE)),
         f"{named(worst)} takes {_times(factor)} as long as the ping-pong suggests",
-        f"{_time(worst.median)} {_how(worst)}; the {messages} successive messages of a textbook algorithm "
-        f"would take {_time(messages * one)}. {counted(len(slow), 'case')} above "
+        f"{_time(worst.median)} {_how(worst)}; the {counted(messages, 'message')} in succession of a "
+        f"textbook algorithm would take {_time(messages * one)}. {counted(len(slow), 'case')} above "
         f"{_times(_SLOW_COLLECTIVE)}. The estimate ignores contention and arithmetic; try another algorithm "
         "or another binding.",
         _evidence(*(entry[1] for entry in slow)),

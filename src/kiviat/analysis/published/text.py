@@ -40,10 +40,10 @@ def place_text(row: Row) -> str:
 def published_text(row: Row) -> str:
     """Return the published value or statement.
 
-    "it is so" if the field `metric` contains the whole statement.
+    "yes" if the field `metric` contains the whole statement.
     """
     if row.number is None:
-        return getattr(row.fact, "says", "") or "it is so"
+        return getattr(row.fact, "says", "") or "yes"
     return value_text(row.number)
 
 
@@ -58,7 +58,7 @@ def answer_text(verdict: Verdict) -> str:
     if verdict.answer is None:
         return UNAVAILABLE
     if isinstance(verdict.answer, bool):
-        return "it is so" if verdict.answer else "it is not so"
+        return "yes" if verdict.answer else "no"
     return _number_text(verdict.answer, verdict.row.number.unit if verdict.row.number else "")
 
 

@@ -81,7 +81,7 @@ def _value(found: Found) -> str:
         (first, low), *_, (last, high) = row.points if len(row.points) > 1 else (*row.points, *row.points)
         values = f"{format_value(low, row.unit)} … {format_value(high, row.unit)}"
         return f"{counted(len(row.points), 'size')}, {format_bytes(first)} … {format_bytes(last)}: {values}"
-    return row.says or "it is so"
+    return row.says or "yes"
 
 
 def _of_row(name: str) -> Callable[[Found], Any]:

@@ -22,15 +22,25 @@ _CLOCK_WORDS = {"wall": "", "simulated": " (simulated)", "reported": " (as repor
 
 
 def labels(runs: Sequence[Run]) -> list[RunLabel]:
-    """Return short, distinct labels: machine and MPI, and what else differs between runs that share both."""
+    """Return short, distinct labels: machine and MPI, and what else differs between runs that share both.
+
+    Runs of one machine that differ in placement only are named by that.
+    """
     plain, palettes = [_label(run) for run in runs], Counter[str]()
-    found = []
+    differences = []
     for run, name in zip(runs, plain, strict=True):
         same = [other for other, its in zip(runs, plain, strict=True) if its == name]
+        differences.append([one for one in _difference(run, same) if one] if len(same) > 1 else [])
+    arranged = len(set(plain)) == 1 and all(
+        words and {_shape(run), _placed(run)}.issuperset(words)
+        for run, words in zip(runs, differences, strict=True)
+    )
+    found = []
+    for run, name, words in zip(runs, plain, differences, strict=True):
         palette = "simulated" if run.clock == "simulated" else "categorical"
         colour = palette, palettes[palette]
         palettes[palette] += 1
-        label = " · ".join(filter(None, (name, *(_difference(run, same) if len(same) > 1 else ()))))
+        label = " · ".join(words) + _CLOCK_WORDS[run.clock] if arranged else " · ".join((name, *words))
         found.append(RunLabel(run.id, label, run.clock, colour))
     return found
 
@@ -159,7 +169,7 @@ def badges(run: Run) -> list[Badge]:
 def _uncalibrated(model: Model | None) -> Badge:
     known = known_errors(model) if model else None
     if known and known.tested:
-        meaning = f"No published result calibrated it. Its known error: {shortly(known)}."
+        meaning = "No published result calibrated it; its known error is stated above."
     elif known and known.stale:
         meaning = (
             f"No published result calibrated it, and it was not validated since the model changed ({PAGE})."

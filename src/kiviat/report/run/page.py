@@ -92,6 +92,7 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
         for name in SECTIONS
         if (of_section := [figure for figure in drawn if figure.section == name]) or name in singles
     ]
+    shared = _shared(runs)
     charts = [
         *drawn,
         *model_figures,
@@ -111,11 +112,12 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
         },
         title=described.title(runs),
         names=names,
+        shared=shared,
         runs=[
             {
                 "label": label.label,
-                "facts": described.facts(run),
-                "badges": described.badges(run),
+                "facts": [fact for fact in described.facts(run) if fact not in shared["facts"]],
+                "badges": [badge for badge in described.badges(run) if badge not in shared["badges"]],
                 "origin": described.origin(run),
                 "launches": described.launch_groups(run),
             }
@@ -169,20 +171,41 @@ def _nodes(runs: Sequence[Run]) -> Callable[[str, int], Nodes | None]:
     return lambda run, ranks: nodes_of(by_id[run], ranks)
 
 
+def _shared(runs: Sequence[Run]) -> dict[str, list[Any]]:
+    """Return the facts and the badges that all of several runs have."""
+    if len(runs) < 2:
+        return {"facts": [], "badges": []}
+    first, *others = runs
+    return {
+        "facts": [
+            one for one in described.facts(first) if all(one in described.facts(run) for run in others)
+        ],
+        "badges": [
+            one for one in described.badges(first) if all(one in described.badges(run) for run in others)
+        ],
+    }
+
+
 def _findings(
     runs: Sequence[Run],
     rows: Sequence[Row],
     by_run: Mapping[str, Sequence[Summary]],
     grids: Sequence[Grid],
-) -> list[tuple[int, Finding]]:
-    """Return the findings of all runs with the run's index, the most important first."""
+) -> list[tuple[tuple[int, ...], Finding]]:
+    """Return the findings with the indices of the runs that they are about, the most important first.
+
+    What is said of several runs in the same words is one finding.
+    """
     missing = [row for row in rows if row.outcome != "ok" or row.check == "failed"]
-    found = [
-        (place, finding)
-        for place, run in enumerate(runs)
-        for finding in findings(by_run[run.id], [run], [row for row in missing if row.run == run.id], grids)
-    ]
-    return sorted(found, key=lambda entry: (entry[1].kind != "disturbed", -entry[1].importance))
+    found: dict[Finding, list[int]] = {}
+    for place, run in enumerate(runs):
+        own = [row for row in missing if row.run == run.id]
+        for finding in findings(by_run[run.id], [run], own, grids):
+            found.setdefault(finding, []).append(place)
+    return sorted(
+        ((tuple(places), finding) for finding, places in found.items()),
+        key=lambda entry: (entry[1].kind != "disturbed", -entry[1].importance),
+    )
 
 
 def _errors(runs: Sequence[Run]) -> Callable[[Summary], str]:

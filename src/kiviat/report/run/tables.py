@@ -112,11 +112,11 @@ def headlines_table(
 
 @dataclass(frozen=True, slots=True)
 class FindingLine:
-    """A finding, the index of its run, links to its evidence, its first cases, and its curve."""
+    """A finding, the indices of its runs, links to its evidence, its first cases, and its curve."""
 
     finding: Finding
     kind: str
-    run: int
+    runs: tuple[int, ...]
     links: list[tuple[str, str]]
     cases: list[str]
     more: int
@@ -158,7 +158,7 @@ _SHOWN_ELSEWHERE = {
 
 
 def told(
-    found: Sequence[tuple[int, Finding]],
+    found: Sequence[tuple[tuple[int, ...], Finding]],
     table: Sequence[Summary],
     drawn: Iterable[Figure],
     studied: Iterable[StudySection] = (),
@@ -173,7 +173,7 @@ def told(
                 for place in trace.at:
                     where.setdefault((table[place].case, table[place].metric), figure)
     result = []
-    for run, finding in found:
+    for runs, finding in found:
         shown = dict.fromkeys(where[key] for key in finding.evidence if key in where)
         links = [(figure.id, figure.title) for figure in shown][:_LINKS]
         cases = list(dict.fromkeys(case for case, _ in finding.evidence))
@@ -183,7 +183,7 @@ def told(
             FindingLine(
                 finding=finding,
                 kind=_KINDS.get(finding.kind, finding.kind.replace("-", " ").capitalize()),
-                run=run,
+                runs=runs,
                 links=_SHOWN_ELSEWHERE.get(finding.kind, []) + links,
                 cases=cases[:_CASES],
                 more=len(cases) - len(cases[:_CASES]),

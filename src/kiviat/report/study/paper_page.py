@@ -57,6 +57,7 @@ class Part:
     """A figure or table of the paper: charts or cells, a Kiviat diagram, then the sentences about it."""
 
     id: str
+    name: str
     title: str
     note: str
     figures: list[Figure]
@@ -103,7 +104,7 @@ def render_study(
         contents=[
             ("summary", "Summary"),
             *([("side-by-side", "Side by side")] if across else []),
-            *((part.id, _short(part.title)) for part in parts),
+            *((part.id, part.name) for part in parts),
             *([("others", "Other sentences")] if left else []),
         ],
         across=across,
@@ -128,7 +129,7 @@ def _untold(rows: Sequence[JudgedRow], part: str) -> Table:
     why = list(dict.fromkeys(one.verdict.words for one in left))
     left.sort(key=lambda one: why.index(one.verdict.words))
     return tabled(
-        f"Without a verdict here: published rows about {part}",
+        f"Without a verdict here: published statements about {part}",
         _SENTENCE[:3],
         left,
         kind="sentences",
@@ -136,8 +137,10 @@ def _untold(rows: Sequence[JudgedRow], part: str) -> Table:
     )
 
 
-def _short(title: str) -> str:
-    return title.split(":", maxsplit=1)[0]
+def _heading(part: StudyFigure | StudyTable) -> str:
+    """Return the name and the title of a part, or the title alone if it begins with the name."""
+    name = part_name(part)
+    return part.title if part.title.startswith(name) else f"{name}: {part.title}"
 
 
 def _summary(total: Summed) -> list[tuple[str, str]]:
@@ -154,7 +157,7 @@ def _summary(total: Summed) -> list[tuple[str, str]]:
         lines.append(("Sentences", f"{total.held} of {total.judged} orderings and bounds hold"))
     untold = sum(count for _, count in total.untold)
     if untold:
-        lines.append(("Cannot tell", counted(untold, "row")))
+        lines.append(("Cannot tell", counted(untold, "published statement")))
     return lines
 
 
@@ -250,7 +253,8 @@ def _figure_part(
     ]
     return Part(
         id=f"figure-{number}",
-        title=f"{part_name(figure)}: {figure.title}",
+        name=part_name(figure),
+        title=_heading(figure),
         note=figure.note,
         figures=numbered(charts, f"fig-{number}"),
         table=None,
@@ -352,12 +356,13 @@ def _table_part(
             for at, column in enumerate(table.columns)
         ),
     ]
-    title = f"{part_name(table)}: {table.title}"
+    title = _heading(table)
     shapes = shapes_of(table, lines, labels) if table.diagram else []
     missing = reasons(study, table, machines, {line.machine for line in lines})
     missing += [cell.reason for line in lines for cell in line.cells if table.of_metrics and cell.reason]
     return Part(
         id=f"table-{re.sub(r'[^A-Za-z0-9]+', '-', table.number)}",
+        name=part_name(table),
         title=title,
         note=table.note,
         figures=numbered(

@@ -41,6 +41,13 @@ class StudySection:
 # Benchmarks themselves name the section that they belong to.
 _SECTIONS = (
     (
+        "kernels",
+        "Kernels",
+        "Kernels of HPC Challenge",
+        "Rates of one core, of the memory, and of all ranks. `kiviat balance` sets them against each "
+        "other and beside published systems.",
+    ),
+    (
         "effective",
         "b_eff",
         "Effective bandwidth",
@@ -98,6 +105,7 @@ _SECTIONS = (
         "Communication is all time that is not computation: messages, and waiting for others.",
     ),
 )
+_KERNELS = "kernels"  # section of benchmarks that name none and have no message sizes
 _MOST_QUANTITIES = 8  # of a benchmark in one chart
 # Sections with charts of messages, which report.run.page draws.
 _OF_MESSAGES = frozenset(("", "pt2pt", "onesided", "collective", "overlap"))
@@ -126,9 +134,10 @@ def study_sections(
         *_of_quantities(table, labels, traits),
     ]
     maps = heat_maps(grids, labels, nodes, traits)
+    sized = {one.benchmark for one in table if one.bytes is not None}
     held: dict[str, list[str]] = {}
     for name in sorted({one.benchmark for one in table}, key=lambda name: (traits[name].place, name)):
-        held.setdefault(traits[name].section, []).append(name)
+        held.setdefault(traits[name].section or (_KERNELS if name not in sized else ""), []).append(name)
     ours = {id_ for id_, *_ in _SECTIONS} | _OF_MESSAGES
     own = [(id_, id_.capitalize(), id_.capitalize(), "") for id_ in sorted(set(held) - ours)]
     names = {label.run: label.label for label in labels}
@@ -137,7 +146,7 @@ def study_sections(
         if benchmarks := tuple(held.get(id_, ())):
             figures: list[Figure | HeatMap] = [f for f in drawn if f.section == id_]
             figures += [heat_map for heat_map in maps if heat_map.section == id_]
-            listed = [name for name in benchmarks if traits[name].tabled]
+            listed = [name for name in benchmarks if traits[name].tabled or id_ == _KERNELS]
             numbers = quantities(table, listed, traits, names, title)
             found.append(StudySection(id_, short, title, lead, benchmarks, figures, numbers))
     for section in found:
