@@ -21,6 +21,7 @@ from kiviat.report.run.figures import figures
 from kiviat.report.run.page import render
 
 from .charts import data, inked
+from .hpcc import hpcc_rows, hpcc_run
 from .synthetic import failed, make_rows, make_run, make_run_json, many_rows, row
 
 SIZES = [0, 8, 1024, 65536]
@@ -220,6 +221,24 @@ def test_equal_runs_are_told_apart() -> None:
     assert names == [f"hermes · Open MPI 4.1.4{rest}" for rest in (" · cyclic", " · blocked", "")]
     names = [label.label for label in labels([*placed, replace(placed[0], id="run-c")])]
     assert names == [f"hermes · Open MPI 4.1.4 · run-{end}" for end in ("cyclic", "blocked", "c")]
+    assert [label.label for label in labels(placed)] == ["cyclic", "blocked"]
+
+
+def test_what_several_runs_share_stands_once() -> None:
+    """Seven placements on one machine had its facts seven times, and one warning in six places."""
+    runs = [make_run(f"run-{how}", where={"place": how, "bind": None}) for how in ("cyclic", "blocked")]
+    runs = [replace(run, launches=[replace(one, embedded=True) for one in run.launches]) for run in runs]
+    text = words(render(runs, [one for run in runs for one in make_rows(run.id, sizes=SIZES)]))
+    head, _, _ = text.partition("Where they stand")
+    assert head.count("Open MPI 4.1.4") == 1 and head.count("Embedded MPI, not for publication.") == 1
+    findings_ = text[text.index("Main findings") : text.index("How to read this")]
+    assert findings_.count("Warning all runs Embedded Open MPI: not for publication") == 1
+
+
+def test_kernels_have_a_section() -> None:
+    text = words(render([hpcc_run()], hpcc_rows()))
+    section = text[text.index("Kernels of HPC Challenge") : text.index("Effective bandwidth")]
+    assert all(f" {name} 4 ranks" in section for name in ("dgemm", "fft", "hpl", "ptrans", "stream"))
 
 
 def test_launches_that_differ_are_told_apart() -> None:

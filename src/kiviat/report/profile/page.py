@@ -118,11 +118,12 @@ def _facts(profile: Profile, use: Use) -> list[tuple[str, str]]:
 
 
 def _simulated(profile: Profile) -> list[tuple[str, str]]:
-    if profile.simulated is None:
+    if (simulated := profile.simulated) is None:
         return []
+    machine = f"{simulated.machine} (version {simulated.version}); " if simulated.machine else ""
     return [
-        ("Simulated", profile.simulated.words),
-        ("Known errors of the model", errors_of_profile(profile.simulated)),
+        ("Simulated on" if machine else "Simulated", machine + simulated.computation),
+        ("Known errors of the model", errors_of_profile(simulated)),
     ]
 
 

@@ -174,7 +174,7 @@ def _of_quantities(
             metrics.setdefault(one.benchmark, {}).setdefault(one.metric, []).append(place)
     charts = []
     for benchmark, places in metrics.items():
-        first = [headline.metric for headline in traits[benchmark].headlines]
+        first = [*(headline.metric for headline in traits[benchmark].headlines), traits[benchmark].scales]
         named = sorted(places, key=lambda metric: first.index(metric) if metric in first else len(first))
         every = [table[place] for place in places[named[0]]]
         for x in abscissae(every):
