@@ -114,7 +114,7 @@ def test_an_uncalibrated_variant_is_called_one(kiviat: Kiviat) -> None:
     assert "on the published values F1-007, F1-008" in told("altix-bx2")
     run = with_launches([], machine=described_machine(find_machine("altix-bx2-numalink3")))
     said = [f.detail for f in findings((), run, ())]
-    assert "Calibrated not at all: an uncalibrated variant of altix-bx2." in said[0]
+    assert "Calibration: uncalibrated variant of altix-bx2." in said[0]
 
 
 def test_what_is_known_assumed_and_unknown_is_told_apart(kiviat: Kiviat, machine: Path) -> None:

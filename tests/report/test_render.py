@@ -227,7 +227,7 @@ def test_equal_runs_are_told_apart() -> None:
 def test_what_several_runs_share_stands_once() -> None:
     """Seven placements on one machine had its facts seven times, and one warning in six places."""
     runs = [make_run(f"run-{how}", where={"place": how, "bind": None}) for how in ("cyclic", "blocked")]
-    runs = [replace(run, launches=[replace(one, embedded=True) for one in run.launches]) for run in runs]
+    runs = [replace(run, launches=tuple(replace(one, embedded=True) for one in run.launches)) for run in runs]
     text = words(render(runs, [one for run in runs for one in make_rows(run.id, sizes=SIZES)]))
     head, _, _ = text.partition("Where they stand")
     assert head.count("Open MPI 4.1.4") == 1 and head.count("Embedded MPI, not for publication.") == 1
