@@ -213,6 +213,8 @@ def _judgement(axis: Axis, found: Judgement) -> str:
             return f"good: {factor} times as good as {found.best.name}"
         return f"good: between {found.worst.name} and {found.best.name}"
     than = "slower" if axis.lower else "less"
+    if found.level == "usual" and found.factor < 1.05:
+        return f"usual: like {found.worst.name}"
     if found.level == "usual":
         return f"usual: {factor} times {than} than {found.worst.name}"
     return f"poor: {factor} times {than} than {found.worst.name}"
