@@ -61,6 +61,15 @@ def test_ranks_that_are_all_as_near() -> None:
     assert "as long to the farthest rank as to the nearest" in finding.headline
 
 
+def test_the_slowest_of_all_pairs_is_named_beside_the_fastest() -> None:
+    """A page of all_pairs had two maps, and no word about them."""
+    values = {"latency_min": (1e-6, "s"), "latency_max": (3e-6, "s")}
+    values |= {"bandwidth_min": (1e9, "B/s"), "bandwidth_max": (8e9, "B/s")}
+    (finding,) = findings_of([study("all_pairs", name, *value) for name, value in values.items()])
+    assert finding.headline == "The slowest of all pairs of ranks has 3.00 times the latency of the fastest"
+    assert finding.detail.startswith("1.00 µs to 3.00 µs for 8 B, 8.00 GB/s to 1.00 GB/s for long messages.")
+
+
 def test_what_is_left_for_work() -> None:
     summaries = [
         study("hpo_send", "availability", 97.0, "%", bytes=1 << 22),

@@ -30,6 +30,7 @@ def findings(
     """Return all findings of this kind about one run."""
     yield from _sick(summaries, grids, host_of)
     yield from _distance(summaries, nodes_of)
+    yield from _pairs(summaries)
     yield from _overhead(summaries)
     yield from _noise(summaries, grids, host_of)
     yield from _threads([summary for summary in summaries if not summary.oversubscribed])
@@ -97,6 +98,25 @@ def _distance(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Findi
     where = _where(nodes_of, near.ranks)
     known = [summary for summary in (near, far, *rates) if summary]
     yield Finding("distance", importance, headline, f"{detail}. {where}", evidence(*known))
+
+
+def _pairs(summaries: Sequence[Summary]) -> Iterator[Finding]:
+    """Compare the fastest pair of ranks with the slowest."""
+    fast, slow, least, most = (
+        chosen(summaries, "all_pairs", metric)
+        for metric in ("latency_min", "latency_max", "bandwidth_min", "bandwidth_max")
+    )
+    if not (fast and slow and least and most) or fast.ranks < 3:
+        return
+    factor = slow.median / fast.median
+    yield Finding(
+        "pairs",
+        0.4 + 0.2 * min(1.0, abs(factor - 1) / 5),
+        f"The slowest of all pairs of ranks has {three_digits(factor)} times the latency of the fastest",
+        f"{_value(fast)} to {_value(slow)} for 8 B, {_value(most)} to {_value(least)} for long messages. The "
+        "maps show which pairs are slow.",
+        evidence(fast, slow, least, most),
+    )
 
 
 def _where(nodes_of: NodesOf, ranks: int) -> str:
