@@ -93,9 +93,9 @@ def test_distances_are_on_node_or_off_node() -> None:
 
 def test_runs_are_named_by_what_differs() -> None:
     names = [one.label for one in labels([run_on([0, 0, 1, 1]), run_on([0, 1, 2, 3], id="run-b")])]
-    assert names == ["hermes · Open MPI 4.1.4 · 2x2", "hermes · Open MPI 4.1.4 · 4x1"]
+    assert names == ["2x2", "4x1"]
     near = [one.label for one in labels([run_on([0, 0]), run_on([0, 1], id="run-b")])]
-    assert near == ["hermes · Open MPI 4.1.4 · on node, 2 ranks", "hermes · Open MPI 4.1.4 · 2x1"]
+    assert near == ["on node, 2 ranks", "2x1"]
     later = replace(make_run("run-b"), created="2026-02-03T04:05:06Z")
     dates = [one.label for one in labels([make_run(), later])]
     assert dates[1] == "hermes · Open MPI 4.1.4 · 2026-02-03 04:05"
