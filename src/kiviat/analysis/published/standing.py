@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.aggregate.summary import Summary
@@ -92,9 +93,19 @@ def standing(run: Run, summaries: Sequence[Summary]) -> Values:
     """
     fair = [summary for summary in summaries if not summary.oversubscribed and summary.median > 0]
     found: dict[str, Value] = {}
+
+    @cache
+    def shares_node(ranks: int, other: int) -> bool | None:
+        nodes = nodes_of(run, max(ranks, other + 1))
+        return None if nodes is None else nodes.near(0, other)
+
     for near in (True, False):
         level = "near" if near else "far"
-        points = [each for each in fair if each.benchmark == "pingpong" and _near(run, each) is near]
+        points = [
+            each
+            for each in fair
+            if each.benchmark == "pingpong" and shares_node(each.ranks, _partner(each)) is near
+        ]
         times = [each for each in points if each.metric == "time"]
         small = [each for each in times if each.bytes is not None and 0 < each.bytes <= _SMALL_BYTES]
         if small:
@@ -120,12 +131,10 @@ def standing(run: Run, summaries: Sequence[Summary]) -> Values:
     return {axis: replace(value, disturbed=value.source in disturbed) for axis, value in found.items()}
 
 
-def _near(run: Run, summary: Summary) -> bool | None:
-    """Return whether both ranks of a ping-pong share a node; None if the launches did not record it."""
+def _partner(summary: Summary) -> int:
+    """Return the rank with which rank 0 of a ping-pong exchanges messages."""
     distance = summary.axes.get("distance", 1)
-    other = int(distance) if isinstance(distance, int | float) else 1
-    nodes = nodes_of(run, max(summary.ranks, other + 1))
-    return None if nodes is None else nodes.near(0, other)
+    return int(distance) if isinstance(distance, int | float) else 1
 
 
 # Axis of each published quantity.

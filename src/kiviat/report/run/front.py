@@ -231,9 +231,8 @@ _METRICS = {
 }
 
 
-def headline_verdict(run: Run, summaries: Sequence[Summary], headline: Summary) -> Verdict | None:
-    """Return the judgement of a headline figure that is the value of an axis, else None."""
-    own = standing(run, summaries)
+def headline_verdict(run: Run, own: Values, headline: Summary) -> Verdict | None:
+    """Return the judgement of a headline figure that is the value of an axis in `own`, else None."""
     for axis in AXES:
         if (
             axis.id in _METRICS.get(headline.metric, ())

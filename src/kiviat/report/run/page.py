@@ -12,6 +12,7 @@ from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings.all import Finding, findings
 from kiviat.analysis.findings.machines import Machine, findings_across
 from kiviat.analysis.loggp import fit_loggp
+from kiviat.analysis.published.standing import standing
 from kiviat.record import Row
 from kiviat.record.run import Run
 from kiviat.record.traits import traits_of
@@ -227,9 +228,8 @@ def _verdicts(
     if len(runs) != 1:
         return {}
     run = runs[0]
-    found = {
-        headline.title: headline_verdict(run, by_run[run.id], headline.values[0]) for headline in headlines
-    }
+    own = standing(run, by_run[run.id])
+    found = {headline.title: headline_verdict(run, own, headline.values[0]) for headline in headlines}
     return {title: verdict for title, verdict in found.items() if verdict}
 
 
