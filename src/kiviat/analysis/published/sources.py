@@ -78,6 +78,10 @@ class MachineResults:
     def _runs_by_id(self) -> Mapping[str, Run]:
         return {run.id: run for run in self.runs}
 
+    @cached_property
+    def _by_node(self) -> Mapping[tuple[str, str], Mapping[str, tuple[float, str]]]:
+        return {key: by_node(profile) for key, profile in self.profiles.items()}
+
     def of(self, benchmark: str, metric: str) -> Sequence[Summary]:
         """Return the summaries of a metric; those of power, energy and rate per watt follow from others."""
         found = self._by_metric.get((benchmark, metric))
@@ -149,7 +153,7 @@ class MachineResults:
             profile = self.profiles.get((one.run, case.benchmark))
             if profile is None or profile.ranks != case.ranks or self.axes(one.benchmark, one.axes) != wanted:
                 continue
-            value, unit = by_node(profile).get(metric, (None, ""))
+            value, unit = self._by_node[one.run, case.benchmark].get(metric, (None, ""))
             placed = replace(case, bind=None) if unit == "B" else case
             nodes = [int(node) for node in profile.node]
             if (

@@ -484,6 +484,7 @@ def verdicts(study: StudyDefinition, machines: Sequence[MachineResults]) -> list
     tested on machines that the paper does not contain.
     """
     found: list[JudgedRow] = []
+    unknown = [replace(one, any_class=True) for one in machines if not _is_published(one)]
     by_row: dict[str, list[Verdict]] = {}
     for verdict in _of_scaling(machines):
         if verdict.row.paper.name == study.paper:
@@ -494,12 +495,15 @@ def verdicts(study: StudyDefinition, machines: Sequence[MachineResults]) -> list
         if any(claim.asks in SCALING_FORMS for claim in row.fact.claims):
             found += [JudgedRow(one, "") for one in by_row.get(row.id, [Verdict(row, words=_unasked(row))])]
         else:
-            found += _judged(row, machines)
+            found += _judged(row, machines, unknown)
     causes = study.causes
     return [replace(one, cause=causes.get(one.verdict.row.id, "")) if one.missed else one for one in found]
 
 
-def _judged(row: Row, machines: Sequence[MachineResults]) -> Iterator[JudgedRow]:
+def _judged(
+    row: Row, machines: Sequence[MachineResults], unknown: Sequence[MachineResults]
+) -> Iterator[JudgedRow]:
+    """Yield the verdicts on a row; `unknown` are the machines that no paper contains."""
     concerned = [one for one in machines if any(one.subject.is_named(*named) for named in row.machines)]
     if not row.fact.claims and not (row.number and row.number.measures):
         yield JudgedRow(Verdict(row, words=_unasked(row)), "")
@@ -516,9 +520,8 @@ def _judged(row: Row, machines: Sequence[MachineResults]) -> Iterator[JudgedRow]
             verdict = judge(question, lookup_across(machines, machine))
             yield JudgedRow(verdict, machine.label, row.id in machine.calibrated_on)
     if row.number is None:
-        unknown = [one for one in machines if not _is_published(one)]
         for machine in unknown:
-            lookup = lookup_across(machines, replace(machine, any_class=True))
+            lookup = lookup_across(machines, machine)
             for question in questions(row, machine.subject):
                 verdict = judge(question, lookup)
                 if verdict.answer is not None:

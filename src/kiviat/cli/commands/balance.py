@@ -23,9 +23,7 @@ def execute(request: BalanceRequest) -> int:
     runs = read(() if alone else request.runs)
     print_warnings(runs)
     beside = request.with_systems
-    result = balance(
-        "none" if alone else runs, beside=beside, small=request.small, few_nodes=request.few_nodes
-    )
+    result = balance(runs or "none", beside=beside, small=request.small, few_nodes=request.few_nodes)
     result.report(request.output)
     if request.format == "table":
         _print(result.details)

@@ -256,8 +256,8 @@ def _ranks(study: StudyDefinition, run: StudyRun, place: StudyPlace, request: St
 def _scale(study: StudyDefinition, place: StudyPlace) -> int:
     """Return the power of two by which the study's arrangements exceed the nodes of a place."""
     most = max((int(run.shape.split("x")[0]) for run in study.runs if run.shape), default=1)
-    scale = 1
-    while place.nodes is not None and most > scale * place.nodes:
+    scale, nodes = 1, place.nodes
+    while nodes is not None and most > scale * nodes:
         scale *= 2
     return scale
 

@@ -1,4 +1,4 @@
-"""The C++ compiler of a build: the system's, or where there is none, that of the Python package ziglang."""
+"""The C++ compiler of a build: the system's, or without one that of the Python package ziglang."""
 
 from __future__ import annotations
 
