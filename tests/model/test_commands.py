@@ -353,6 +353,10 @@ def test_each_published_run_is_predicted_by_the_machine_fitted_to_all_others(
     # b_eff on 8 processes is predicted by that on 64 and by the text: 709 and 700 ns.
     assert found["F1-064"]["predicted"] == pytest.approx((709e-9 * 700e-9) ** 0.5, rel=5e-3)
     assert found["F1-064"]["error"] == pytest.approx(found["F1-064"]["predicted"] / 718e-9 - 1)
+    assert main([*words, "--free", "mpi.network.bandwidth"]) == 0
+    found = {one["row"]: one for one in json.loads(capsys.readouterr().out)}
+    # Without its own run only b_eff determines the rate of the network, and says less than half of it.
+    assert found["F2-044"]["error"] == pytest.approx(-0.549, abs=0.01)
     assert main(["model", "validate", "nec-sx8", *words[3:], "--free", "mpi.node.bandwidth"]) == 2
     assert "nothing is left to fit it to" in capsys.readouterr().err
 
