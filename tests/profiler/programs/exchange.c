@@ -140,8 +140,11 @@ int main(int count, char** words) {
   if (!strcmp(what, "ring") || !strcmp(what, "left") || !strcmp(what, "abort") || !strcmp(what, "killed")) ring(10);
   if (rank == 0) printf("done %s\n", what), fprintf(stderr, "told\n"), fflush(stdout);
   if (!strcmp(what, "left")) MPI_Barrier(MPI_COMM_WORLD), _exit(4);
-  if (!strcmp(what, "abort") && rank == 0) MPI_Abort(MPI_COMM_WORLD, 5);
-  if (!strcmp(what, "abort")) MPI_Barrier(MPI_COMM_WORLD);
+  if (!strcmp(what, "abort")) {
+    MPI_Barrier(MPI_COMM_WORLD); /* else rank 0 may abort while another rank is still in its last step */
+    if (rank == 0) MPI_Abort(MPI_COMM_WORLD, 5);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   if (!strcmp(what, "killed")) {
     if (rank == ranks - 1) sleep(1), kill(getpid(), 9);
     MPI_Recv(in, 1, MPI_CHAR, ranks - 1, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
