@@ -22,7 +22,7 @@ from benchmarks.finding import Finding, judged, not_measured
 from benchmarks.memory import PEAK
 from benchmarks.mpi import Events, LaunchError, Mpi, linked_mpi
 from benchmarks.setting import Setting
-from kiviat.ingest.hpcc import parse
+from kiviat.ingest.formats.hpcc import parse
 from kiviat.machine.host.processor import caches
 from kiviat.record import Record
 

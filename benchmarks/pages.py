@@ -14,7 +14,7 @@ from benchmarks.finding import Finding, Verdict, not_measured
 from benchmarks.mpi import LaunchError, Mpi
 from benchmarks.peers import find_program
 from benchmarks.setting import Setting
-from kiviat.ingest.hpcc import parse
+from kiviat.ingest.formats.hpcc import parse
 
 ROW = "pages"
 RANKS = 2

@@ -57,15 +57,20 @@ COMPILING = ("test_headers.py", "test_plain_cmake.py")  # for these tests an MPI
 # Tests that emulate clusters and measure no time. They look for remains in the whole system, so one worker
 # gets all of them.
 CLUSTERS = (
-    *(f"emulated/test_{name}.py" for name in ("cluster", "interface_bytes", "mpi", "place", "spec")),
+    *(
+        f"emulated/test_{name}.py"
+        for name in ("cluster", "crashes", "interface_bytes", "mpi", "place", "spec")
+    ),
     *("profiler/test_between_nodes.py", "slurm/"),
 )
 # Tests that start MPI and check its output, but not its duration, so they may run in parallel.
 WAITING = (
     *CLUSTERS,
     *("api/", "cli/", "faults/", "launch/", "placement/", "plan/", "schedulers/", "setup/"),
-    *(f"native/test_{name}.py" for name in ("dense", "faults", "gears", "hpccg", "lj", "npb")),
-    "native/test_program.py",
+    *(
+        f"native/test_{name}.py"
+        for name in ("dense", "faults", "gears", "hpccg", "lj", "npb", "program", "records", "threads")
+    ),
     *("profiler/test_counts.py", "profiler/test_endings.py"),
     *("trace/test_mutants.py", "trace/test_refused.py", "trace/test_replay.py"),
 )

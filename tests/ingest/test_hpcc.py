@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.ingest import hpcc, hpcg, hpl, parse, stream
+from kiviat.ingest import parse
+from kiviat.ingest.formats import hpcc, hpcg, hpl, stream
 from kiviat.record import InputError, Record
 
 # HPC Challenge 1.5.0 on two processes, N = 600; sections other than HPL's and the summary are cut out.

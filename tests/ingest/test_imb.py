@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.ingest import imb, parse
+from kiviat.ingest import parse
+from kiviat.ingest.formats import imb
 from kiviat.record import InputError, Record
 
 DATA = Path(__file__).parent / "data"

@@ -8,7 +8,8 @@ from itertools import product
 import pytest
 from jsonschema import Draft202012Validator
 
-from kiviat.ingest import lammps, parse
+from kiviat.ingest import parse
+from kiviat.ingest.formats import lammps
 from kiviat.ingest.lammps_log import ranks_of, read_log
 from kiviat.ingest.lammps_problems import LJ_ENERGY
 from kiviat.record import InputError, Record, schema

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kiviat.ingest import nccl, parse
+from kiviat.ingest import parse
+from kiviat.ingest.formats import nccl
 from kiviat.record import InputError, Record
 
 HEAD = """\

@@ -1,40 +1,25 @@
-"""Reads the output of other programs.
-
-Each module handles a format, with `sniff(text)` and `parse(text, …)`.
-"""
+"""Reads the output of other programs. `formats/` has a module for each format."""
 
 from __future__ import annotations
 
 import json
 import re
 from functools import cache
+from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import signature
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Protocol, cast
 
-from kiviat.ingest import (
-    b_eff,
-    gpcnet,
-    hpcc,
-    hpcg,
-    hpl,
-    imb,
-    lammps,
-    mpigraph,
-    nccl,
-    npb,
-    osu,
-    reprompi,
-    stream,
-)
+from kiviat.ingest import formats
 from kiviat.record import UNSEALED_RECORD_SCHEMA, InputError, Record
 from kiviat.record.site import site_files
 from kiviat.record.valid import first_wrong, parse_json
 
 
 class Format(Protocol):
-    """The interface of the modules: `sniff` recognises an output, `parse` returns its records."""
+    """What a module of `formats/` or of a site offers: `sniff` recognises an output, `parse` reads it."""
 
     NAME: str
 
@@ -49,28 +34,11 @@ class Format(Protocol):
         """
 
 
-# hpccoutf.txt contains the output of HPL, so hpcc comes before hpl.
-FORMATS: tuple[Format, ...] = (
-    imb,
-    osu,
-    b_eff,
-    hpcc,
-    hpl,
-    stream,
-    hpcg,
-    lammps,
-    nccl,
-    npb,
-    reprompi,
-    gpcnet,
-    mpigraph,
-)
-
-
 @cache
-def formats() -> tuple[Format, ...]:
+def all_formats() -> tuple[Format, ...]:
     """Return the formats of sites, which are asked first, and Kiviat's own."""
-    return (*(_of_site(path) for path in site_files("ingest")), *FORMATS)
+    own = (import_module(name) for _, name, _ in iter_modules(formats.__path__, f"{formats.__name__}."))
+    return (*(_of_site(path) for path in site_files("ingest")), *(cast(Format, module) for module in own))
 
 
 def _of_site(path: Path) -> Format:
@@ -104,7 +72,7 @@ def known_format(text: str, where: str) -> tuple[Format, str]:
     """Return what `recognised` does; raise InputError for unknown formats."""
     found = recognised(text)
     if found is None:
-        *others, last = (module.NAME for module in formats())
+        *others, last = (module.NAME for module in all_formats())
         known = f"{', '.join(others)} and {last}"
         raise InputError(f"{where} has no known format; kiviat reads the output of {known}")
     return found
@@ -113,7 +81,7 @@ def known_format(text: str, where: str) -> tuple[Format, str]:
 def recognised(text: str) -> tuple[Format, str] | None:
     """Return the format of a text, and the text without labels of ranks; None for unknown formats."""
     for plain in (text, _unlabelled(text)):
-        for module in formats():
+        for module in all_formats():
             if plain and module.sniff(plain):
                 return module, plain
     return None
@@ -162,4 +130,4 @@ def _refuse_impossible(record: Record, where: str) -> None:
         raise InputError(f"{where}, case {record.case[:80]}: {wrong}; is the file complete?")
 
 
-__all__ = ["FORMATS", "Format", "formats", "parse", "parse_as", "recognised"]
+__all__ = ["Format", "all_formats", "parse", "parse_as", "recognised"]

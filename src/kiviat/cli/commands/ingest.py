@@ -14,7 +14,7 @@ from typing import Any
 
 from kiviat.cli.options.request import IngestRequest
 from kiviat.cli.text.hints import typeable
-from kiviat.ingest import formats, known_format
+from kiviat.ingest import all_formats, known_format
 from kiviat.ingest.tree import Source, beside, read_log, read_tree
 from kiviat.record import InputError, Record
 from kiviat.record.files import read_text
@@ -53,7 +53,7 @@ def execute(request: IngestRequest) -> int:
     if not any(one.records for one in made):
         raise InputError(
             f"no file in {' or '.join(request.files)} has results that kiviat reads; it reads the output of "
-            + ", ".join(module.NAME for module in formats())
+            + ", ".join(module.NAME for module in all_formats())
         )
     return 0
 

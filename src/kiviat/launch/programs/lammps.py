@@ -13,7 +13,7 @@ from math import isqrt
 from pathlib import Path
 from typing import Any
 
-from kiviat.ingest.lammps import metrics, notes, phase_time
+from kiviat.ingest.formats.lammps import metrics, notes, phase_time
 from kiviat.ingest.lammps_log import LoggedRun, ranks_of, read_log
 from kiviat.ingest.lammps_problems import ATOMS_IN_CELL, CELLS, LJ, RHODO, RHODO_ATOMS, STEPS, wrong_energy
 from kiviat.launch.programs.lammps_install import Lammps, data_folders

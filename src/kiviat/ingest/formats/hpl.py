@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
+from kiviat.ingest.formats import hpcc
 from kiviat.ingest.reported import Case, metric, record
 from kiviat.record import Record
 from kiviat.record.types import Scalar
@@ -20,8 +21,8 @@ _CHECK = re.compile(r"^\|\|Ax-b\|\|_oo.*=\s*(\S+)\s*\.{3,}\s*(PASSED|FAILED)")
 
 
 def sniff(text: str) -> bool:
-    """True for text with the title line of HPL."""
-    return _TITLE.search(text) is not None
+    """True for text with the title line of HPL, but not for HPC Challenge's output, which contains HPL's."""
+    return _TITLE.search(text) is not None and not hpcc.sniff(text)
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
