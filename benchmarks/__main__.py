@@ -1,4 +1,7 @@
-"""`python -m benchmarks [ROW…] [--brief]`: measures, prints one table, writes build/bench.json."""
+"""`python -m benchmarks [ROW…] [--brief]`: measures, prints one table, writes build/bench.json.
+
+With --write, docs/reference/performance.md gets the rows, too.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,7 @@ from benchmarks import (
     load,
     memory,
     npb,
+    page,
     pages,
     placement,
     profiler,
@@ -103,6 +107,8 @@ def main() -> int:
     if below := details(findings):
         print(f"\n{below}")
     print(f"\nAll values: {BUILD / 'bench.json'}")
+    if arguments.write:
+        page.write(findings, machine, caution, ROWS)
     return 1 if broken else 0
 
 
@@ -112,6 +118,7 @@ def _arguments() -> argparse.Namespace:
     brief = "few repetitions: tries the workings, proves nothing"
     parser.add_argument("--brief", action="store_true", help=brief)
     parser.add_argument("--repetitions", type=int, metavar="N", help="instead of each row's own number")
+    parser.add_argument("--write", action="store_true", help=f"write these rows into {page.PAGE.name}")
     parser.add_argument(
         "--only",
         type=lambda words: tuple(words.split(",")),

@@ -1,0 +1,82 @@
+"""docs/reference/performance.md: the last measurement of each row, stored in measured.json.
+
+Rows may be measured on different days and machines, so each keeps its own date, machine and caution.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.finding import Finding
+
+STORED = Path(__file__).with_name("measured.json")
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "performance.md"
+
+_HEAD = """\
+# Performance
+
+Speed and accuracy of Kiviat beside hand-written loops and other tools. `make bench ARGS="--write"` measures
+and writes this page; nobody edits it. [benchmarks/README](../../benchmarks/README.md) defines each row: its
+peer, flags, problem, statistic and target, and how to build the peer.
+
+Ratios compare medians of launches in turns; pages, flags, problem and statistic are the same on both sides.
+Ranges and the number of launches are in the details. *Not measured* means that a peer was missing.
+"""
+
+
+def write(
+    findings: Sequence[Finding], machine: Mapping[str, Any], caution: str, names: Collection[str]
+) -> None:
+    """Replace the stored rows that `findings` contains, and write the page anew; `names` are all rows."""
+    rows = stored()
+    for name in dict.fromkeys(finding.row for finding in findings):
+        rows[name] = {
+            "date": datetime.date.today().isoformat(),
+            "machine": dict(machine),
+            "caution": caution,
+            "findings": [
+                {key: value for key, value in asdict(finding).items() if key not in ("row", "data")}
+                for finding in findings
+                if finding.row == name
+            ],
+        }
+    STORED.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    PAGE.write_text(page(rows, names), encoding="utf-8")
+
+
+def stored() -> dict[str, Any]:
+    """Return the stored rows by name; empty if none was measured."""
+    rows: dict[str, Any] = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
+    return rows
+
+
+def page(rows: Mapping[str, Any], names: Collection[str]) -> str:
+    """Return the page in Markdown; it also names the rows that were never measured."""
+    parts = [_HEAD, *(line for name in names if name in rows for line in _section(name, rows[name]))]
+    if missing := [name for name in names if name not in rows]:
+        parts.append(f"Rows never measured for this page: {', '.join(missing)}.\n")
+    return "\n".join(parts)
+
+
+def _section(name: str, row: Mapping[str, Any]) -> Iterator[str]:
+    machine = row["machine"]
+    mpis = f"; {', '.join(machine['mpis'])}" if machine["mpis"] else ""
+    yield f"## {name}\n"
+    yield f"{row['date']}, {machine['cpu']}, {machine['cores']} cores{mpis}."
+    if row["caution"]:
+        yield f"**{row['caution'][0].upper()}{row['caution'][1:]}.**"
+    yield "\n| what | figure | target | |\n|---|---|---|---|"
+    for finding in row["findings"]:
+        cells = (finding["what"], finding["figure"], finding["target"] or "–", finding["verdict"])
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    yield ""
+    for finding in row["findings"]:
+        if finding["detail"]:
+            yield f"{finding['what'][0].upper()}{finding['what'][1:]}:\n"
+            yield "\n".join(f"    {line}" for line in finding["detail"])
+            yield ""

@@ -1,0 +1,35 @@
+"""docs/reference/performance.md is what `make bench ARGS="--write"` wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import page
+from benchmarks.__main__ import ROWS
+from benchmarks.finding import Finding, Verdict
+
+MACHINE = {"cpu": "A | B", "cores": 2, "mpis": ["Open MPI 4.1.4"]}
+
+
+def test_nobody_edited_the_page() -> None:
+    rows = page.stored()
+    assert set(rows) <= set(ROWS)
+    assert page.PAGE.read_text(encoding="utf-8") == page.page(rows, ROWS)
+
+
+def test_a_row_replaces_itself_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "STORED", tmp_path / "measured.json")
+    monkeypatch.setattr(page, "PAGE", tmp_path / "performance.md")
+    first = Finding("latency", "1 B", "+1.0 %", "within 3 %", Verdict.MET, ("101 launches",))
+    page.write([first, Finding("hpcc", "HPL", "1.1", "", Verdict.STATED)], MACHINE, "", ROWS)
+    page.write(
+        [Finding("hpcc", "HPL", "1.2", "", Verdict.STATED)], MACHINE, "the machine was busy (load 3)", ROWS
+    )
+    rows = json.loads(page.STORED.read_text(encoding="utf-8"))
+    assert [one["figure"] for name in rows for one in rows[name]["findings"]] == ["+1.0 %", "1.2"]
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert "| 1 B | +1.0 % | within 3 % | met |" in text and "    101 launches" in text
+    assert text.count("**The machine was busy (load 3).**") == 1
