@@ -44,6 +44,18 @@ class Request {
  public:
   static void send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm);
   static void recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status);
+  static void sendrecv(const void* sent, int count, MPI_Datatype type, int to, int tag, void* received,
+                       int receive_count, MPI_Datatype receive_type, int from, int receive_tag, MPI_Comm comm,
+                       MPI_Status* status);
+  static MPI_Request isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm);
+  static MPI_Request irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm);
+  static int waitall(int count, MPI_Request* requests, MPI_Status* statuses);
+};
+
+class Datatype {
+ public:
+  // Copies without simulated time.
+  static int copy(const void* from, int count, MPI_Datatype type, void* to, int to_count, MPI_Datatype to_type);
 };
 
 }  // namespace simgrid::smpi

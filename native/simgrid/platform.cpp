@@ -15,6 +15,10 @@
 //     crossing_ranks RANKS                          ranks of a node from which on its messages cross
 //     bucket OUT_BYTES IN_BYTES PACKET_BYTES BYTES_PER_S      token buckets of every node, outgoing and incoming
 //     packing BLOCK_S S_PER_B                       of blocks in collectives (simgrid/smpi_overrides/packing.hpp)
+//     mpich3 SHORT_ALLGATHER_BYTES                  -1: MPICH's; before `cold` and `node_aware`
+//                                                   (simgrid/smpi_overrides/mpich3.hpp)
+//     shared_memory LATENCY_S FLAG_S BYTES_PER_S LARGEST_BYTES    of collectives on a node
+//                                                   (simgrid/smpi_overrides/shared_memory.hpp)
 //     node_aware                                    use node-aware collectives (simgrid/smpi_overrides/node_aware.hpp)
 //
 // A SimGrid host is one core, so ranks of a node have both own and shared limits. Only cores with a rank and their
@@ -75,8 +79,10 @@
 
 #include "simgrid/bucket.hpp"
 #include "simgrid/sent.hpp"
+#include "simgrid/smpi_overrides/mpich3.hpp"
 #include "simgrid/smpi_overrides/node_aware.hpp"
 #include "simgrid/smpi_overrides/packing.hpp"
+#include "simgrid/smpi_overrides/shared_memory.hpp"
 #include "simgrid/smpi_overrides/working_set.hpp"
 
 namespace {
@@ -378,6 +384,7 @@ class Machine : public routing::NetZoneImpl {
     std::vector<double> rates;
     std::vector<StandardLinkImpl*> links;
     std::map<const StandardLinkImpl*, double> rate_of_made;
+    int mpich_version = 4;
     std::string refill_s;  // time to refill the buckets in seconds; empty without buckets
     const auto link = [&](std::size_t number) {
       StandardLinkImpl*& made = links.at(number);
@@ -469,8 +476,17 @@ class Machine : public routing::NetZoneImpl {
         double block_s, s_per_byte;
         words >> block_s >> s_per_byte;
         kiviat::sim::charge_packing(block_s, s_per_byte);
+      } else if (kind == "mpich3") {
+        double allgather_bytes;
+        words >> allgather_bytes;
+        kiviat::sim::decide_as_mpich_3(allgather_bytes);
+        mpich_version = 3;
+      } else if (kind == "shared_memory") {
+        kiviat::sim::SharedMemory memory;
+        words >> memory.latency_s >> memory.flag_s >> memory.bytes_per_s >> memory.largest_bytes;
+        kiviat::sim::share_memory(memory);
       } else if (kind == "node_aware") {
-        kiviat::sim::make_collectives_node_aware();
+        kiviat::sim::make_collectives_node_aware(mpich_version);
       }
       if (words.fail()) throw std::runtime_error("platform file " + path + ": cannot parse the line '" + line + "'");
     }

@@ -148,6 +148,19 @@ def drop(start: str) -> Change:
     return change
 
 
+SHORT = 'collective.allgather_short = { value = "1 kB", source = "P4", confidence = "low" }'
+
+
+def shared(*keys: str) -> Change:
+    """Return a change that gives these costs of collectives in shared memory."""
+    units = {"bandwidth": "GB/s", "largest": "kB"}
+    lines = [
+        f'shared_memory.{key} = {{ value = "1 {units.get(key, "us")}", source = "P4", confidence = "low" }}'
+        for key in keys
+    ]
+    return swap("[mpi]", "\n".join(["[mpi]", *lines]))
+
+
 def drop_value(key: str, other: str) -> Change:
     """Return a change that replaces the value of this key."""
 
@@ -249,6 +262,13 @@ def test_each_number_is_needed_and_checked(table: str, key: str, wrong: str, tmp
         (drop("buses ="), "lacks memory.buses"),
         (swap('collectives = "mpich"', 'collectives = "fast"'), "mpi.collectives is 'fast'"),
         (swap("[mpi]", '[mpi]\nnode_aware = "yes"'), "mpi.node_aware is 'yes'"),
+        (shared("latency", "flag"), "only some of mpi.shared_memory.latency"),
+        (shared("latency", "flag", "bandwidth", "largest"), "not mpi.node_aware = true"),
+        (shared("speed"), "unknown 'mpi.shared_memory.speed'"),
+        (
+            swap("[mpi]", f"[mpi]\n{SHORT}"),
+            'needs mpi.collectives = "mpich3"',
+        ),
         (swap('kind = "fat-tree"', 'kind = "thicket"'), "'thicket'"),
         (swap("down = [8, 8]", "down = [8, 8.5]"), "topology.down is [8, 8.5]"),
         (drop("planes = "), "lacks 'planes'"),
@@ -386,6 +406,8 @@ def test_the_hash_is_of_what_a_simulation_depends_on(tmp_path: Path) -> None:
         swap('"245.5 MB/s"', '"245.6 MB/s"'),
         swap('collectives = "mpich"', 'collectives = "ompi"'),
         swap("[mpi]", "[mpi]\nnode_aware = true"),
+        swap('collectives = "mpich"', 'collectives = "mpich3"'),
+        swap('collectives = "mpich"', f'collectives = "mpich3"\n{SHORT}'),
         swap("cables = [1, 1]", "cables = [1, 2]"),
         swap('copy_reach = "node"', 'copy_reach = "network"'),
         swap('"16288 B"', '"16289 B"'),

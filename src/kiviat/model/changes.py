@@ -25,6 +25,7 @@ _PARTS = (
 _SHORT = {"nodes": "node.count", "topology": "topology.kind", "radix": "topology.radix"}
 _WORDS = {"memory.buses", "core.copy_duplex", "core.copy_reach", "nic.host_bus_duplex", "mpi.collectives"}
 _SWITCHES = {"mpi.node_aware"}
+_NESTED = ("mpi.collective.", "mpi.shared_memory.")
 _POSITIONS = {"true": True, "false": False}  # load_machine refuses anything else
 
 
@@ -94,7 +95,7 @@ def assumed_places(machine: Machine) -> list[str]:
 def _change(machine: Machine, place: str, value: str) -> dict[str, Any]:
     table, _, key = place.partition(".")
     unit = unit_of(place)
-    if place in machine.numbers or (unit and table != "mpi") or place.startswith("mpi.collective."):
+    if place in machine.numbers or (unit and table != "mpi") or place.startswith(_NESTED):
         changed: dict[str, Any] = _json(_changed(machine.numbers.get(place), value, place))
         for name in reversed(place.split(".")):
             changed = {name: changed}

@@ -58,6 +58,11 @@ _MEANINGS = {
     "mpi.crossing_ranks": "ranks of a node from which on messages cross",
     "mpi.collective.block": "packing a block of a collective",
     "mpi.collective.per_byte": "packing a byte of a collective",
+    "mpi.collective.allgather_short": "largest block of a short allgather",
+    "mpi.shared_memory.latency": "collectives in shared memory: call and signal",
+    "mpi.shared_memory.flag": "collectives in shared memory: each further flag",
+    "mpi.shared_memory.bandwidth": "collectives in shared memory: copying of a core",
+    "mpi.shared_memory.largest": "collectives in shared memory: largest vector",
     "power.node": "power of a node",
 }
 _OPTIONAL = (

@@ -35,6 +35,8 @@ def _word(word: object) -> str:
 def platform(machine: Machine) -> str:
     """Return the platform description of all nodes; nodes without ranks do not slow the simulation down."""
     text = _Lines()
+    if machine.words["mpi.collectives"] == "mpich3":
+        text.add("mpich3", machine.number("mpi.collective.allgather_short") or -1)
     nics = [_nic(machine, text) for _ in range(machine.nodes)]
     buses = [_buses(machine, text) for _ in range(machine.nodes)]
     _network(machine, text, nics)
@@ -59,6 +61,9 @@ def platform(machine: Machine) -> str:
     packing = [machine.number(f"mpi.collective.{key}") or 0.0 for key in ("block", "per_byte")]
     if any(packing):
         text.add("packing", *packing)
+    if "mpi.shared_memory.latency" in machine.numbers:
+        keys = ("latency", "flag", "bandwidth", "largest")
+        text.add("shared_memory", *(machine.numbers[f"mpi.shared_memory.{key}"].value for key in keys))
     if machine.node_aware:
         text.add("node_aware")
     return "\n".join(text.lines) + "\n"
@@ -143,7 +148,8 @@ def _cores(
 def options(machine: Machine) -> dict[str, str]:
     """Return SMPI's configuration, passed to smpirun as --cfg name:value."""
     eager = str(int(machine.numbers["mpi.eager"].value))
-    selector = machine.words["mpi.collectives"]
+    collectives = machine.words["mpi.collectives"]
+    selector = "mpich" if collectives == "mpich3" else collectives
     return {
         "smpi/privatization": "no",
         "smpi/simulate-computation": "no",

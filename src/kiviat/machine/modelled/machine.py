@@ -51,6 +51,11 @@ _FIELDS: Mapping[str, tuple[str, bool]] = {
     "mpi.crossing_ranks": ("1", False),
     "mpi.collective.block": ("s", False),
     "mpi.collective.per_byte": ("s/B", False),
+    "mpi.collective.allgather_short": ("B", False),
+    "mpi.shared_memory.latency": ("s", False),
+    "mpi.shared_memory.flag": ("s", False),
+    "mpi.shared_memory.bandwidth": ("B/s", False),
+    "mpi.shared_memory.largest": ("B", False),
     "power.node": ("W", False),
 }
 _SEGMENT: Mapping[str, tuple[str, bool]] = {
@@ -70,7 +75,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "core.copy_duplex": ("half", "full"),
     "core.copy_reach": ("node", "network"),
     "nic.host_bus_duplex": ("half", "full"),
-    "mpi.collectives": ("mpich", "ompi", "mvapich2", "impi", "default"),
+    "mpi.collectives": ("mpich", "mpich3", "ompi", "mvapich2", "impi", "default"),
 }
 # Collectives for which SMPI accepts an algorithm.
 _COLLECTIVES = {
@@ -91,6 +96,7 @@ _TOGETHER = (
 )
 _BUCKET = ("nic.bucket_out", "nic.bucket_in", "nic.packet")
 _COLD = ("memory.message_cache", "memory.cold_passes")
+_SHARED = tuple(f"mpi.shared_memory.{key}" for key in ("latency", "flag", "bandwidth", "largest"))
 # Rates that a data sheet, STREAM or DGEMM on one core provides.
 _CORE_RATES = ("core.flops", "core.memory_bandwidth")
 _TOP = {
@@ -408,7 +414,7 @@ def _machine(data: dict[str, Any], path: Path) -> Machine:
         segments=segments,
         in_flight=in_flight,
         algorithms=_algorithms(data["mpi"], where),
-        node_aware=_node_aware(data["mpi"], where),
+        node_aware=_node_aware(data["mpi"], where) or words["mpi.collectives"] == "mpich3",
     )
     _refuse_contradictions(machine)
     return machine
@@ -434,11 +440,12 @@ def _numbers(
             numbers[place] = read_quantity(
                 data[table][key], _FIELDS[place][0], f"{place} of {where}", sources
             )
-    for key, value in _table_of(data["mpi"], "collective", where).items():
-        place = f"mpi.collective.{key}"
-        if place not in _FIELDS:
-            raise InputError(f"unknown {place!r} in {where}; docs/reference/machines.md lists the keys")
-        numbers[place] = read_quantity(value, _FIELDS[place][0], f"{place} of {where}", sources)
+    for table in ("collective", "shared_memory"):
+        for key, value in _table_of(data["mpi"], table, where).items():
+            place = f"mpi.{table}.{key}"
+            if place not in _FIELDS:
+                raise InputError(f"unknown {place!r} in {where}; docs/reference/machines.md lists the keys")
+            numbers[place] = read_quantity(value, _FIELDS[place][0], f"{place} of {where}", sources)
     words["mpi.collectives"] = _word(data["mpi"].get("collectives"), "mpi.collectives", where)
     for place, (_, needed) in _FIELDS.items():
         if needed and place not in numbers:
@@ -509,7 +516,7 @@ def _levels(
         if not in_flight[level].value:
             raise InputError(f"mpi.in_flight.{level} is 0 in {where}; leave it out where there is no limit")
     known = {"eager", "crossing_ranks", "collective", "collectives", "node_aware", "algorithms", "in_flight"}
-    known.update(LEVELS)
+    known.update(LEVELS, ("shared_memory",))
     for key in mpi:
         if key not in known:
             raise InputError(f"unknown mpi.{key} in {where}; known: {', '.join(sorted(known))}")
@@ -597,11 +604,15 @@ def _refuse_contradictions(machine: Machine) -> None:
     for value, word in _TOGETHER:
         if (value in machine.numbers) != (word in machine.words):
             raise InputError(f"{where} has only one of {value} and {word}; give both or neither")
-    for together in (_BUCKET, _COLD):
+    for together in (_BUCKET, _COLD, _SHARED):
         if 0 < sum(place in machine.numbers for place in together) < len(together):
             raise InputError(f"{where} has only some of {', '.join(together)}; give all or none")
     if (cold := machine.number("memory.cold_passes")) and cold > _MOST_PASSES:
         raise InputError(f"memory.cold_passes is {cold:g} in {where}; give at most {_MOST_PASSES}")
+    if _SHARED[0] in machine.numbers and not machine.node_aware:
+        raise InputError(f"{where} has mpi.shared_memory, but not mpi.node_aware = true; set it, too")
+    if "mpi.collective.allgather_short" in machine.numbers and machine.words["mpi.collectives"] != "mpich3":
+        raise InputError(f'mpi.collective.allgather_short in {where} needs mpi.collectives = "mpich3"')
     _refuse_calibration(machine)
     machine.network  # noqa: B018  building it refuses wrong topologies
 
