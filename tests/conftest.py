@@ -67,10 +67,7 @@ CLUSTERS = (
 WAITING = (
     *CLUSTERS,
     *("api/", "cli/", "faults/", "launch/", "placement/", "plan/", "schedulers/", "setup/"),
-    *(
-        f"native/test_{name}.py"
-        for name in ("dense", "faults", "gears", "hpccg", "lj", "npb", "program", "records", "threads")
-    ),
+    *(f"native/test_{name}.py" for name in ("dense", "faults", "gears", "hpccg", "lj", "npb", "program")),
     *("profiler/test_counts.py", "profiler/test_endings.py"),
     *("trace/test_mutants.py", "trace/test_refused.py", "trace/test_replay.py"),
 )

@@ -118,7 +118,7 @@ class Benchmark:
             sized=data.get("sized", True),
             sizes=data.get("sizes", ""),
             element_bytes=data.get("element_bytes", 1),
-            axes={axis.name: axis for axis in axes if axis.name != "bytes"},
+            axes={axis.name: axis for axis in axes},
             metrics=tuple(metric["name"] for metric in data.get("metrics", [])),
             source=data.get("source", ""),
             sampling=data.get("sampling", "batched"),

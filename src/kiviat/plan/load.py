@@ -63,12 +63,12 @@ _KIND = {
 def load_plan(
     name_or_path: str | Path,
     describe: Sequence[Mapping[str, Any]],
-    ranks: int,
+    available: int,
     overrides: Overrides | None = None,
     *,
     name: str | None = None,
 ) -> Plan:
-    """Return the expanded plan on up to `ranks` ranks; `describe` is the output of `kiviat-bench --describe`.
+    """Return the plan expanded to up to `available` ranks; `describe` is from `kiviat-bench --describe`.
 
     `name`, if given, replaces the plan's own. Raise InputError for an unknown or invalid plan, unused
     overrides and plans without cases.
@@ -79,7 +79,7 @@ def load_plan(
         data["name"] = name
     known = [Benchmark.from_json(entry) for entry in describe]
     refuse_unused(_groups(data, where, known, asked), asked)
-    return _expand_all(data, where, known, ranks, asked)
+    return _expand_all(data, where, known, available, asked)
 
 
 def load_arrangements(name_or_path: str | Path) -> tuple[Arrangement, ...]:
@@ -106,17 +106,17 @@ def reload_plan(definition: Mapping[str, Any], describe: Sequence[Mapping[str, A
     wrong = first_wrong({"cases": [], **data}, "plan") or first_wrong(given, "plan", "command_line")
     if wrong:
         raise InputError(f"the run cannot be resumed: plan.definition {wrong}; start a new run")
-    ranks = given.pop("ranks_available")
+    available = given.pop("ranks_available")
     known = [Benchmark.from_json(entry) for entry in describe]
     where = f"plan {data.get('name', '')!r} of the run"
-    return _expand_all(data, where, known, ranks, Overrides(**given))
+    return _expand_all(data, where, known, available, Overrides(**given))
 
 
 def _expand_all(
     data: Mapping[str, Any],
     where: str,
     known: Sequence[Benchmark],
-    ranks: int,
+    available: int,
     overrides: Overrides,
 ) -> Plan:
     seed = data.get("seed", 1) if overrides.seed is None else overrides.seed
@@ -124,21 +124,21 @@ def _expand_all(
     left_out: dict[str, None] = {}
     for group in _groups(data, where, known, overrides):
         for benchmark in group.benchmarks:
-            expanded, reason = expand(group, benchmark, ranks, seed)
+            expanded, reason = expand(group, benchmark, available, seed)
             if reason:
                 left_out[reason] = None
             for case in expanded:
                 cases.setdefault(case.id, case)
     if not cases:
         reason = next(iter(left_out), "it names no benchmark")
-        raise InputError(f"{where} has no case for -n {ranks}: {reason}; give another number")
+        raise InputError(f"{where} has no case for -n {available}: {reason}; give another number")
     named = {case.benchmark for case in cases.values()}
     return Plan(
         name=data["name"],
         launches=_launches(data, overrides, where),
         seed=seed,
         cases=tuple(cases.values()),
-        definition={**data, "command_line": {"ranks_available": ranks} | overrides.to_json()},
+        definition={**data, "command_line": {"ranks_available": available} | overrides.to_json()},
         left_out=tuple(left_out),
         benchmarks={one.name: one.report for one in known if one.report and one.name in named},
     )

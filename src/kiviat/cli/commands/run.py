@@ -45,8 +45,7 @@ from kiviat.launch.substrates.scheduled import Scheduled
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine.host.activity import Usage
 from kiviat.plan import Estimate, Plan, estimate, load_arrangements
-from kiviat.record import InputError, Record
-from kiviat.record.types import Scalar
+from kiviat.record import InputError
 from kiviat.record.units import counted
 from kiviat.store import RunDirectory, call_run, find_run
 from kiviat.store.read import load
@@ -275,12 +274,6 @@ def _any_failed(path: Path) -> bool:
 
 def _run(planned: _Planned, directory: RunDirectory) -> RunResult:
     plan, programs, substrate = planned.plan, planned.programs, planned.substrate
-    # Plans have an axis that the native program lacks: the size of the launch.
-    axes = {case.id: case.axes for case in plan.cases}
-
-    def keep(record: Record) -> None:
-        directory.append(_with_axes(record, axes[record.case]))
-
     shown = "normal" if planned.request.progress else planned.request.verbosity
     with Progress(plan, planned.expected.likely_s, shown) as progress:
 
@@ -296,7 +289,7 @@ def _run(planned: _Planned, directory: RunDirectory) -> RunResult:
             directory=directory.path,
             done=directory.done,
             on_launch=note,
-            on_record=keep,
+            on_record=directory.append,
             on_progress=progress.show,
             options=options_of(planned.request.where),
             timeout_s=planned.request.timeout,
@@ -304,10 +297,6 @@ def _run(planned: _Planned, directory: RunDirectory) -> RunResult:
             substrate=substrate,
             others=programs.others.programs,
         )
-
-
-def _with_axes(record: Record, axes: Mapping[str, Scalar]) -> Record:
-    return replace(record, axes={**record.axes, **axes})
 
 
 def _directory(planned: _Planned) -> RunDirectory:

@@ -152,7 +152,7 @@ class Attempt:
             return
         beside = self._monitor.of_case(event, self._marker) if self._monitor else {}
         try:
-            record = self._records.record({**event, **beside}, self._current_started)
+            record = self._records.record(case, {**event, **beside}, self._current_started)
         except (KeyError, TypeError) as error:
             reason = f"the result cannot be read: {type(error).__name__}: {error}"
             record = self._records.failed(case, "launch", reason, self._current_started)

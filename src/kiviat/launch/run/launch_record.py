@@ -26,13 +26,16 @@ class Records:
 
     spec: LaunchSpec
 
-    def record(self, event: Event, started: str | None) -> Record:
-        """Return the record of a result event.
+    def record(self, case: Case, event: Event, started: str | None) -> Record:
+        """Return the record of a case's result event.
 
         Raise KeyError or TypeError if a field is missing or invalid.
         """
         return Record.from_json(
             {
+                **_identity(case),
+                # The program knows its defaults, the plan the size of the launch.
+                "axes": {**event["axes"], **case.axes},
                 **{name: event[name] for name in _FROM_EVENT},
                 "numbers": event.get("numbers", {}),
                 "activity": event.get("activity"),
@@ -57,10 +60,7 @@ class Records:
     ) -> Record:
         metrics: tuple[Metric, ...] = ()
         return Record(
-            case=case.id,
-            benchmark=case.benchmark,
-            ranks=case.ranks,
-            bytes=case.bytes,
+            **_identity(case),
             axes=dict(case.axes),
             mode=None,
             sync=None,
@@ -92,8 +92,12 @@ class Records:
         }
 
 
+def _identity(case: Case) -> dict[str, Any]:
+    return {"case": case.id, "benchmark": case.benchmark, "ranks": case.ranks, "bytes": case.bytes}
+
+
 _FROM_EVENT = (
-    *("case", "benchmark", "ranks", "bytes", "axes", "mode", "sync", "outcome", "phase", "reason"),
+    *("mode", "sync", "outcome", "phase", "reason"),
     *("check", "check_reason", "stopped_by", "batch", "missed_windows", "clock_cost_s", "elapsed_s"),
     "notes",
 )

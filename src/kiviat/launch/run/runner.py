@@ -103,7 +103,7 @@ def run_plan(
         substrate=substrate,
     )
     try:
-        return run.execute(list(_groups(plan, done)))
+        return run.execute(list(_launches(plan, done)))
     except OSError as error:
         where = error.filename or directory
         raise InputError(f"cannot write {where}: {error.strerror}; {run.resumable}") from error
@@ -120,21 +120,22 @@ def dry_run(
     """Return the commands that a run of the plan executes, as shell commands."""
     options, substrate = options or LauncherOptions(), substrate or Native()
     programs = _programs(binary, others)
-    groups = list(_groups(plan, ()))
+    launches = list(_launches(plan, ()))
     lines = []
-    if binary and (world := substrate.ranks_to_probe(_largest(groups))) > 1:
+    if binary and (world := substrate.ranks_to_probe(_largest(launches))) > 1:
         folder = Path("launches") / "probe"
         asked = _settled(replace(options, probe=True), world, substrate)
         start = substrate.start(toolchain, world, folder, asked)
         lines.append(start.of(mpiexec.program(binary, folder)).shell_line())
-    for index, (_, (world, _, _), cases) in enumerate(groups):
+    for index, (_, cases) in enumerate(launches):
         folder, program = Path("launches") / str(index), programs[cases[0].program]
+        world = cases[0].world
         start = substrate.start(toolchain, world, folder, _settled(options, world, substrate, program))
         lines.append(start.of(program.words(folder, cases)).shell_line())
     return lines
 
 
-_Group = tuple[int, tuple[int, bool, str], list[Case]]
+_Launch = tuple[int, list[Case]]  # repetition, and cases of one `Case.launch`
 
 
 def _programs(binary: Path | None, others: Mapping[str, Program] | None) -> dict[str, Program]:
@@ -143,17 +144,17 @@ def _programs(binary: Path | None, others: Mapping[str, Program] | None) -> dict
     return own | dict(others or {})
 
 
-def _largest(groups: Sequence[_Group]) -> int:
+def _largest(launches: Sequence[_Launch]) -> int:
     """Return the ranks of the largest launch of kiviat-bench; 0 without one."""
-    return max((world for _, (world, _, _), cases in groups if not cases[0].program), default=0)
+    return max((cases[0].world for _, cases in launches if not cases[0].program), default=0)
 
 
-def _groups(plan: Plan, done: Collection[tuple[int, str]]) -> Iterator[_Group]:
-    """Yield repetition, `Case.launch` and cases of each launch, in the order of execution."""
+def _launches(plan: Plan, done: Collection[tuple[int, str]]) -> Iterator[_Launch]:
+    """Yield the launches in the order of execution."""
     for repetition in range(plan.launches):
         todo = [case for case in plan.ordered(repetition) if (repetition, case.id) not in done]
-        for launch, cases in groupby(todo, key=lambda case: case.launch):
-            yield repetition, launch, list(cases)
+        for _, cases in groupby(todo, key=lambda case: case.launch):
+            yield repetition, list(cases)
 
 
 def _settled(
@@ -199,16 +200,17 @@ class _Run:
     def total(self) -> int:
         return self.plan.launches * len(self.plan.cases)
 
-    def execute(self, groups: list[_Group]) -> RunResult:
-        self.before = self.total - sum(len(cases) for _, _, cases in groups)
+    def execute(self, launches: list[_Launch]) -> RunResult:
+        self.before = self.total - sum(len(cases) for _, cases in launches)
         for line in clean_dead():
             self._tell("cleaned", None, line)
         with Interrupts() as interrupts:
-            if self.transport is None and self.binary and (largest := _largest(groups)):
+            if self.transport is None and self.binary and (largest := _largest(launches)):
                 self.transport = self._probe(self.binary, largest, interrupts)
-            for self.repetition, (self.world, _, _), cases in groups:
+            for self.repetition, cases in launches:
+                self.world = cases[0].world
                 if interrupts.signal is None:
-                    self._group(cases, interrupts)
+                    self._launch(cases, interrupts)
         return RunResult(
             signal=interrupts.signal,
             launches=self.launches,
@@ -224,7 +226,7 @@ class _Run:
         start = self.substrate.start(self.toolchain, world, folder, options)
         return probe(start, binary, interrupts)
 
-    def _group(self, cases: list[Case], interrupts: Interrupts) -> None:
+    def _launch(self, cases: list[Case], interrupts: Interrupts) -> None:
         """Launch until every case has a record or retries are exhausted."""
         deaths: Counter[str] = Counter()
         barren = 0

@@ -224,7 +224,12 @@ class _Work:
                     "cached result of an earlier simulation of the same machine, program and case"
                 )
                 self.on_launch(launch)
-            ours = {"run": self.run_id, "plan": self.plan_hash or None, "launch": spec.index}
+            ours = {
+                "run": self.run_id,
+                "plan": self.plan_hash or None,
+                "launch": spec.index,
+                "axes": {**kept["record"]["axes"], **case.axes},
+            }
             self.on_record(job, Record.from_json({**kept["record"], **ours}))
         return replace(job, cases=tuple(left))
 
