@@ -52,6 +52,11 @@ class Request {
   static int waitall(int count, MPI_Request* requests, MPI_Status* statuses);
 };
 
+class Op {
+ public:
+  void apply(const void* in, void* into, const int* count, MPI_Datatype type) const;
+};
+
 class Datatype {
  public:
   // Copies without simulated time.

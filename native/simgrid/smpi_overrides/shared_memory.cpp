@@ -72,7 +72,7 @@ void kiviat::sim::reduce_in_memory(const void* send, void* into, int count, MPI_
     if (from == root) continue;
     const std::shared_ptr<Elements> vector = cell(here, from, root).take();
     s4u::this_actor::sleep_for(costs.flag_s + each_s);
-    if (op != MPI_OP_NULL) PMPI_Reduce_local(vector->data(), into, count, type, op);
+    if (op != MPI_OP_NULL) op->apply(vector->data(), into, &count, type);
   }
 }
 
