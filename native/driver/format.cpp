@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "benchmark/registry.hpp"
 #include "results/recorder.hpp"
 #include "support/failure.hpp"
 
@@ -37,6 +38,9 @@ class Tabular : public Format {
   // A study has metrics instead of columns; its tables appear in the JSON formats only.
   static void study(const Case& spec, const Result& result) {
     std::printf("# %s: check %s, %.1f s\n", spec.id.c_str(), result.check.c_str(), result.elapsed_s);
+    values(result);
+  }
+  static void values(const Result& result) {
     for (const Metric& metric : result.metrics)
       std::printf("  %-40s %14.6g %s\n", metric.name.c_str(), result.summary(metric).p50.value_or(NAN),
                   metric.unit.c_str());
@@ -63,6 +67,7 @@ class Readable final : public Tabular {
     const auto rate = summary(outcome, "bandwidth").p50;
     rate ? std::printf("%12.2f", *rate / 1e6) : std::printf("%12s", "-");
     std::printf("  %s\n", outcome.result.check.c_str());
+    if (find_benchmark(outcome.benchmark).traits.sampling == Sampling::study) values(outcome.result);
   }
 };
 

@@ -16,6 +16,7 @@
 #include "driver/format.hpp"
 #include "driver/runner.hpp"
 #include "measure/activity.hpp"
+#include "platform/clock.hpp"
 #include "results/recorder.hpp"
 #include "support/failure.hpp"
 #include "support/json.hpp"
@@ -220,8 +221,9 @@ std::vector<std::string> read_cases(const std::string& path, const Session& sess
   return lines;
 }
 
-int run(const Options& options) {
+int run(const Options& options, double mpi_init_s) {
   Session session(MPI_COMM_WORLD);
+  session.mpi_init_s = mpi_init_s;
   const bool root = session.rank == 0, driven = !options.cases.empty();
   const std::string launch = session.describe();
   if (options.info) {
@@ -316,13 +318,15 @@ int main(int argc, char** argv) {
   }
 
   int rank, code, provided;
+  const double before_init_s = clock::now();
   if (options.threads == "multiple")
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   else
     MPI_Init(&argc, &argv);
+  const double mpi_init_s = clock::now() - before_init_s;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
-    code = run(options);
+    code = run(options, mpi_init_s);
   } catch (const UsageError& error) {
     if (rank == 0) std::fprintf(stderr, "kiviat-bench: %s\n", error.what());
     code = 2;

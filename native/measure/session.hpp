@@ -25,6 +25,7 @@ struct Session {
   bool oversubscribed;             // more ranks than processors on some node
   std::size_t cache_bytes;         // last-level cache, for off-cache buffers
   std::size_t memory_share_bytes;  // this rank's share of the available memory, limit of one buffer
+  double mpi_init_s = 0;           // seconds that MPI_Init took on this rank
   Instruments instruments = {};    // of this rank
   // Called on rank 0 of the members with the completed share, 0 to 1, of a long case; may be empty.
   std::function<void(double)> on_progress;

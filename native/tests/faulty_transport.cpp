@@ -21,6 +21,9 @@
 // one-sided operations on windows of such communicators is damaged on its way into the target's memory or, when the
 // epoch or flush ends, in the origin's memory.
 #include <mpi.h>
+#if defined(OPEN_MPI) && MPI_VERSION < 4
+#include <mpi-ext.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
@@ -177,6 +180,12 @@ struct UnderWay {
 };
 std::map<void*, std::shared_ptr<UnderWay>> by_place;
 std::multimap<MPI_Request, std::shared_ptr<UnderWay>> by_request;
+// What each start of a persistent request will receive.
+struct Persistent {
+  Parts parts;
+  bool collective;
+};
+std::map<MPI_Request, Persistent> persistent;
 std::mutex under_way_lock;  // a rank may have several threads
 
 template <class Call>
@@ -187,17 +196,46 @@ int blocking(const Parts& parts, Call call) {
   return code;
 }
 
+void under_way(Received received, MPI_Request request, bool collective) {
+  if (void* where = received.where()) {
+    auto& at = by_place[where];
+    if (!at) at = std::make_shared<UnderWay>(UnderWay{std::move(received), collective});
+    ++at->messages;
+    by_request.emplace(request, at);
+  }
+}
+
 template <class Call>
 int starting(const Parts& parts, MPI_Request* request, bool collective, Call call) {
   Received received(parts);  // before the call: it may complete at once
   const std::lock_guard guard(under_way_lock);
   const int code = call();
-  if (void* where = received.where()) {
-    auto& under_way = by_place[where];
-    if (!under_way) under_way = std::make_shared<UnderWay>(UnderWay{std::move(received), collective});
-    ++under_way->messages;
-    by_request.emplace(*request, under_way);
+  under_way(std::move(received), *request, collective);
+  return code;
+}
+
+template <class Call>
+int setting_up(Parts parts, MPI_Request* request, bool collective, Call call) {
+  const int code = call();
+  const std::lock_guard guard(under_way_lock);
+  persistent.insert_or_assign(*request, Persistent{std::move(parts), collective});
+  return code;
+}
+
+// Starts persistent requests.
+template <class Call>
+int restarting(int count, const MPI_Request requests[], Call call) {
+  const std::lock_guard guard(under_way_lock);
+  std::vector<std::pair<const Persistent*, Received>> received;
+  for (int i = 0; i < count; ++i) {
+    const auto found = persistent.find(requests[i]);
+    const Persistent* known = found == persistent.end() ? nullptr : &found->second;
+    received.emplace_back(known, Received(known ? known->parts : Parts{}));
   }
+  const int code = call();
+  for (int i = 0; i < count; ++i)
+    if (auto& [known, own] = received[static_cast<std::size_t>(i)]; known)
+      under_way(std::move(own), requests[i], known->collective);
   return code;
 }
 
@@ -331,6 +369,23 @@ Parts blocks(void* buffer, const int* counts, const int* displacements, MPI_Data
   return parts;
 }
 
+// One block from each neighbour in a Cartesian grid.
+Parts neighbours_blocks(void* buffer, int count, MPI_Datatype type, MPI_Comm comm) {
+  if (!payload(comm, type)) return {};
+  int dimensions;
+  PMPI_Cartdim_get(comm, &dimensions);
+  Parts parts;
+  const std::size_t bytes = bytes_of(count, type);
+  for (int dimension = 0; dimension < dimensions; ++dimension) {
+    int neighbours[2];
+    PMPI_Cart_shift(comm, dimension, 1, &neighbours[0], &neighbours[1]);
+    for (int side = 0; side < 2; ++side)
+      if (neighbours[side] != rank_in(comm))
+        parts.push_back({static_cast<std::byte*>(buffer) + (2 * dimension + side) * bytes, bytes});
+  }
+  return parts;
+}
+
 // Only the root's arguments are significant.
 template <class... Arguments>
 Parts blocks_at(int root, MPI_Comm comm, Arguments... arguments) {
@@ -358,6 +413,11 @@ int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
   return part_of(comm, made, PMPI_Comm_create(comm, group, made));
 }
 
+int MPI_Cart_create(MPI_Comm comm, int dimensions, const int extents[], const int periodic[], int reorder,
+                    MPI_Comm* made) {
+  return part_of(comm, made, PMPI_Cart_create(comm, dimensions, extents, periodic, reorder, made));
+}
+
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
   const int code = PMPI_Comm_dup(comm, made);
   // Duplicates of the world serve the clock, which splits them once.
@@ -382,6 +442,37 @@ int MPI_Irecv(void* in, int count, MPI_Datatype type, int source, int tag, MPI_C
   return starting(all(in, count, type, comm), request, false,
                   [&] { return PMPI_Irecv(in, count, type, source, tag, comm, request); });
 }
+
+// Persistent.
+
+int MPI_Recv_init(void* in, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  return setting_up(all(in, count, type, comm), request, false,
+                    [&] { return PMPI_Recv_init(in, count, type, source, tag, comm, request); });
+}
+
+int MPI_Start(MPI_Request* request) {
+  return restarting(1, request, [&] { return PMPI_Start(request); });
+}
+
+int MPI_Startall(int count, MPI_Request requests[]) {
+  return restarting(count, requests, [&] { return PMPI_Startall(count, requests); });
+}
+
+int MPI_Request_free(MPI_Request* request) {
+  {
+    const std::lock_guard guard(under_way_lock);
+    persistent.erase(*request);
+  }
+  return PMPI_Request_free(request);
+}
+
+#if MPI_VERSION >= 4
+int MPI_Precv_init(void* in, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                   MPI_Info info, MPI_Request* request) {
+  return setting_up(all(in, partitions * static_cast<int>(count), type, comm), request, true,
+                    [&] { return PMPI_Precv_init(in, partitions, count, type, source, tag, comm, info, request); });
+}
+#endif
 
 // One-sided.
 
@@ -501,9 +592,35 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   return MPI_SUCCESS;
 }
 
-// Defines the blocking and the non-blocking form from parameters, arguments, and the data received from others.
 #define KIVIAT_LIST(...) __VA_ARGS__
+
+// Defines the persistent form, in Open MPI 4 an extension.
+#if MPI_VERSION >= 4
+#define KIVIAT_PREFIX(name) MPI_##name
+#define KIVIAT_PROFILING_PREFIX(name) PMPI_##name
+#elif defined(OPEN_MPI)
+#define KIVIAT_PREFIX(name) MPIX_##name
+#define KIVIAT_PROFILING_PREFIX(name) PMPIX_##name
+#endif
+#ifdef KIVIAT_PREFIX
+#define KIVIAT_PERSISTENT(name, parameters, arguments, parts)                                                      \
+  int KIVIAT_PREFIX(name##_init)(KIVIAT_LIST parameters, MPI_Info info, MPI_Request * request) {                   \
+    return setting_up(parts, request, true,                                                                        \
+                      [&] { return KIVIAT_PROFILING_PREFIX(name##_init)(KIVIAT_LIST arguments, info, request); }); \
+  }
+
+int KIVIAT_PREFIX(Barrier_init)(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  const bool dropped = mode() == Mode::drop && of_a_trial(comm);
+  return KIVIAT_PROFILING_PREFIX(Barrier_init)(dropped ? MPI_COMM_SELF : comm, info, request);
+}
+#else
+#define KIVIAT_PERSISTENT(name, parameters, arguments, parts)
+#endif
+
+// Defines the blocking, the non-blocking and the persistent form from parameters, arguments, and the data received from
+// others.
 #define KIVIAT_BOTH(blocking_name, name, parameters, arguments, parts)                                   \
+  KIVIAT_PERSISTENT(blocking_name, parameters, arguments, parts)                                         \
   int MPI_##blocking_name(KIVIAT_LIST parameters) {                                                      \
     return blocking(parts, [&] { return PMPI_##blocking_name(KIVIAT_LIST arguments); });                 \
   }                                                                                                      \
@@ -572,5 +689,15 @@ KIVIAT_BOTH(Alltoallv, alltoallv,
              const int counts[], const int displacements[], MPI_Datatype type, MPI_Comm comm),
             (out, out_counts, out_displacements, out_type, in, counts, displacements, type, comm),
             (blocks(in, counts, displacements, type, comm)))
+
+KIVIAT_BOTH(Neighbor_allgather, neighbor_allgather,
+            (const void* out, int out_count, MPI_Datatype out_type, void* in, int count, MPI_Datatype type,
+             MPI_Comm comm),
+            (out, out_count, out_type, in, count, type, comm), (neighbours_blocks(in, count, type, comm)))
+
+KIVIAT_BOTH(Neighbor_alltoall, neighbor_alltoall,
+            (const void* out, int out_count, MPI_Datatype out_type, void* in, int count, MPI_Datatype type,
+             MPI_Comm comm),
+            (out, out_count, out_type, in, count, type, comm), (neighbours_blocks(in, count, type, comm)))
 
 }  // extern "C"

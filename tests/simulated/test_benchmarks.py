@@ -21,6 +21,13 @@ SKIPPED = {
     "message_rate_mt": "MPI_THREAD_MULTIPLE",
     "congestion": "at least 4 ranks",
     "sick_links": "at least 4 ranks",
+    **dict.fromkeys(("neighbor_allgather", "neighbor_alltoall"), "SMPI does not implement it"),
+    **{
+        f"{name}_persistent": f"this MPI has no MPI_{name.capitalize()}_init (of MPI 4.0)"
+        for name in ("allgather", "allreduce", "alltoall", "barrier", "bcast")
+    },
+    "partitioned_pingpong": "this MPI has no MPI_Psend_init (of MPI 4.0)",
+    "startup": "does not model how MPI starts",
 }
 
 
@@ -142,3 +149,26 @@ def test_looking_at_payload_changes_no_time(small: Simulation) -> None:
     verifying = small.with_options(smpi__shared_malloc="off")
     verifying.environment = {"KIVIAT_VERIFY": "1"}
     assert verifying.times(small.places(4), cases) == small.times(small.places(4), cases)
+
+
+@pytest.mark.parametrize("benchmark", ["fan_in", "fan_out"])
+def test_all_others_share_the_link_of_rank_0(small: Simulation, benchmark: str) -> None:
+    """Rank 0's link carries 1 GB/s from or to one other node, and as much from or to three."""
+    apart = [(node, 0) for node in range(4)]
+    (result,) = small.cases(apart, [f"{benchmark} mode=once bytes=1000000 window=8"])
+    metrics = {one["name"]: one["p50"] for one in result["metrics"]}
+    assert metrics["bandwidth_single"] == pytest.approx(1e9, rel=0.01)
+    assert metrics["bandwidth"] == pytest.approx(1e9, rel=0.01)
+    assert metrics["bandwidth_ratio"] == pytest.approx(1, abs=0.01)
+    # One message of a millisecond from or to each.
+    assert metrics["round_trip"] == pytest.approx(3 * metrics["round_trip_single"], rel=0.01)
+    (table,) = (table for table in result["tables"] if table["name"] == "bandwidth")
+    assert [axis["values"] for axis in table["axes"]] == [["1", "2", "3"]]
+    assert table["values"][-1] == metrics["bandwidth"]
+
+
+def test_persistent_messages_take_as_long_as_others(small: Simulation) -> None:
+    (result,) = small.cases([(0, 0), (1, 0)], ["persistent_pingpong mode=once bytes=65536"])
+    metrics = {one["name"]: one["p50"] for one in result["metrics"]}
+    assert metrics["time"] == pytest.approx(metrics["time_nonblocking"], rel=1e-6)
+    assert "gain" not in metrics and result["notes"]["gain"].startswith("unavailable")

@@ -56,6 +56,8 @@ _AXES = {
         Axis("ranks", "ranks", "counted", "rank"),
         Axis("sockets", "sockets", "counted", "socket"),
         Axis("distance", "distance in ranks", "numbered", "distance"),
+        Axis("senders", "senders", "counted", "sender"),
+        Axis("receivers", "receivers", "counted", "receiver"),
         Axis("launch", "launch", "numbered", "launch", log=False),
         Axis("phase", "phase", "numbered", "phase", log=False),
         Axis("rank", "rank", "numbered", "rank", log=False),

@@ -47,6 +47,10 @@ _DRAWINGS = (
     Drawing("noise", (("quantum", ""),), "Noise: time of a fixed quantum of work", "rank", curves_of),
     Drawing("distance", (("latency", ""),), "Latency against distance in ranks", "distance"),
     Drawing("distance", (("bandwidth", ""),), "Bandwidth against distance in ranks", "distance"),
+    Drawing("fan_in", (("bandwidth", ""),), "Fan-in: bandwidth of rank 0", "senders"),
+    Drawing("fan_in", (("round_trip", ""),), "Fan-in: round trip with all senders", "senders"),
+    Drawing("fan_out", (("bandwidth", ""),), "Fan-out: bandwidth of rank 0", "receivers"),
+    Drawing("fan_out", (("round_trip", ""),), "Fan-out: round trip with all receivers", "receivers"),
 )
 
 

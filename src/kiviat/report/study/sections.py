@@ -64,8 +64,8 @@ _SECTIONS = (
         "pairs",
         "Pairs",
         "Distance, pairs and links",
-        "Distances between ranks, bisection bandwidth, slow ranks and links. In the maps, blue is the best "
-        "pair, and lines separate nodes.",
+        "Distances between ranks, bisection bandwidth, slow ranks and links, and many ranks that send to one "
+        "or receive from it. In the maps, blue is the best pair, and lines separate nodes.",
     ),
     (
         "overhead",

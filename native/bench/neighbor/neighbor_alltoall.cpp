@@ -1,0 +1,79 @@
+// Neighbor_alltoall: every rank sends a different block to each neighbour in a periodic grid, like codes that update
+// halos.
+#include "bench/neighbor/grid.hpp"
+#include "measure/payload.hpp"
+
+using namespace kiviat;
+
+namespace {
+
+// The blocks of a rank are pieces of its payload, in their order.
+class Halo {
+ public:
+  Halo(Trial& t, const NeighbourGrid& grid)
+      : t_(t),
+        grid_(grid),
+        bytes_(static_cast<std::size_t>(t.bytes())),
+        out(t.buffer(grid.ranks().size() * bytes_)),
+        in(t.buffer(grid.ranks().size() * bytes_)) {}
+
+  // Returns whether one call of `operation` moves each block to where it belongs on this rank.
+  template <class Operation>
+  bool arrives(Operation operation) {
+    ++seed_;  // invalidates data left by the last check
+    out.rewind(), in.rewind();
+    payload::fill(out.first(), seed_, t_.rank());
+    for (std::size_t i = 0; i < grid_.ranks().size(); ++i)
+      payload::poison(block(i), seed_, grid_.ranks()[i], opposite(i) * bytes_);
+    t_.together();
+    operation();
+    bool right = true;
+    for (std::size_t below = 0; below < grid_.ranks().size(); below += 2) {
+      const std::size_t above = below + 1;
+      const bool same = grid_.ranks()[below] == grid_.ranks()[above];
+      // What goes up arrives from below (MPI 4.0, section 8.6). Before MPI 4, libraries could swap both blocks if both
+      // neighbours are the same rank.
+      right = right && ((is(below, above) && is(above, below)) || (same && is(below, below) && is(above, above)));
+    }
+    out.rewind(), in.rewind();
+    return right;
+  }
+
+ private:
+  static std::size_t opposite(std::size_t i) { return i ^ 1; }
+  std::span<std::byte> block(std::size_t i) { return in.first().subspan(i * bytes_, bytes_); }
+  // Whether block `i` is block `sent` of the neighbour that it comes from.
+  bool is(std::size_t i, std::size_t sent) {
+    return payload::first_wrong(block(i), seed_, grid_.ranks()[i], sent * bytes_) == bytes_;
+  }
+
+  Trial& t_;
+  const NeighbourGrid& grid_;
+  std::size_t bytes_;
+  std::uint64_t seed_ = t_.seed();
+
+ public:
+  Buffer &out, &in;
+};
+
+}  // namespace
+
+static void neighbor_alltoall(Trial& t) {
+  const int count = t.count();
+  const NeighbourGrid grid(t, "MPI_Neighbor_alltoall");
+  Halo halo(t, grid);
+  t.note("grid", grid.words());
+  const auto once = [&](std::int64_t) {
+    MPI_Neighbor_alltoall(halo.out.next(), count, MPI_BYTE, halo.in.next(), count, MPI_BYTE, grid.comm());
+  };
+  if (t.bytes() > 0) t.check_by([&] { return halo.arrives([&] { once(0); }); });
+  t.per_call(once);
+}
+
+BENCHMARK(neighbor_alltoall,
+          .summary = "every rank sends a different block to each neighbour in a periodic grid",
+          .source = "OSU micro-benchmarks 7, osu_neighbor_alltoall",
+          .aka = {"osu_neighbor_alltoall"},
+          .sampling = Sampling::per_call,
+          .axes = grid_axes(),
+          .section = "collective");
