@@ -1,15 +1,14 @@
 // Start of MPI by a session, beside MPI_Init (MPI 4.0, section 11.3). Headers of earlier standards do not declare it.
 #pragma once
 
-#include <mpi.h>
-
 #include <vector>
 
+#include "platform/mpi4.hpp"
 #include "support/optional_call.hpp"
 
 namespace kiviat {
 
-#if MPI_VERSION >= 4
+#ifdef KIVIAT_HAS_MPI4
 
 class MpiSession {
  public:

@@ -21,9 +21,6 @@
 // one-sided operations on windows of such communicators is damaged on its way into the target's memory or, when the
 // epoch or flush ends, in the origin's memory.
 #include <mpi.h>
-#if defined(OPEN_MPI) && MPI_VERSION < 4
-#include <mpi-ext.h>
-#endif
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,6 +35,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "platform/mpi4.hpp"
 
 namespace {
 
@@ -466,7 +465,7 @@ int MPI_Request_free(MPI_Request* request) {
   return PMPI_Request_free(request);
 }
 
-#if MPI_VERSION >= 4
+#ifdef KIVIAT_HAS_MPI4
 int MPI_Precv_init(void* in, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                    MPI_Info info, MPI_Request* request) {
   return setting_up(all(in, partitions * static_cast<int>(count), type, comm), request, true,
@@ -595,10 +594,10 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
 #define KIVIAT_LIST(...) __VA_ARGS__
 
 // Defines the persistent form, in Open MPI 4 an extension.
-#if MPI_VERSION >= 4
+#ifdef KIVIAT_HAS_MPI4
 #define KIVIAT_PREFIX(name) MPI_##name
 #define KIVIAT_PROFILING_PREFIX(name) PMPI_##name
-#elif defined(OPEN_MPI)
+#elif defined(KIVIAT_HAS_MPIX)
 #define KIVIAT_PREFIX(name) MPIX_##name
 #define KIVIAT_PROFILING_PREFIX(name) PMPIX_##name
 #endif

@@ -157,11 +157,11 @@ def test_all_others_share_the_link_of_rank_0(small: Simulation, benchmark: str) 
     apart = [(node, 0) for node in range(4)]
     (result,) = small.cases(apart, [f"{benchmark} mode=once bytes=1000000 window=8"])
     metrics = {one["name"]: one["p50"] for one in result["metrics"]}
-    assert metrics["bandwidth_single"] == pytest.approx(1e9, rel=0.01)
-    assert metrics["bandwidth"] == pytest.approx(1e9, rel=0.01)
-    assert metrics["bandwidth_ratio"] == pytest.approx(1, abs=0.01)
-    # One message of a millisecond from or to each.
-    assert metrics["round_trip"] == pytest.approx(3 * metrics["round_trip_single"], rel=0.01)
+    assert metrics["bandwidth_single"] == pytest.approx(1e9, rel=0.05)
+    assert metrics["bandwidth"] == pytest.approx(1e9, rel=0.05)
+    assert metrics["bandwidth_ratio"] == pytest.approx(1, abs=0.05)
+    # Two more messages, of a millisecond each.
+    assert metrics["round_trip"] - metrics["round_trip_single"] == pytest.approx(2e-3, rel=0.01)
     (table,) = (table for table in result["tables"] if table["name"] == "bandwidth")
     assert [axis["values"] for axis in table["axes"]] == [["1", "2", "3"]]
     assert table["values"][-1] == metrics["bandwidth"]
