@@ -4,6 +4,10 @@
 //   KIVIAT_CALL(Name, name, before, after, parameters…)    a call without element counts
 //   KIVIAT_SIZED(Name, name, before, after, parameters…)   a call that has a large-count version (…_c) in MPI 4
 //   KIVIAT_NAMED(Name, name, before, after, parameters…)   a call with a string parameter, which is wrapped in C only
+//   KIVIAT_PERSISTENT(…)    the set-up of a persistent collective, of MPI 4 or an extension (platform/mpi4.hpp), which
+//                           has a large-count version, too; KIVIAT_PERSISTENT_PLAIN(…): without
+//   KIVIAT_MPI4(…)          another call of MPI 4
+//   KIVIAT_MPI4_NAMED(…)    a call of MPI 4 that is wrapped in C only
 //
 // A parameter is (kind, name); parameters.hpp maps kinds to types in C and Fortran. `before` and `after` are executed
 // around the call and describe it to the event `e` (event.hpp). Traffic of collectives is the minimum that the
@@ -85,12 +89,29 @@ KIVIAT_CALL(Startall, startall, , e.start(requests, count), (number, count), (re
 KIVIAT_CALL(Request_free, request_free, e.forget(request), , (request, request))
 KIVIAT_CALL(Cancel, cancel, , , (request, request))
 
+// Partitioned messages: their bytes count when they start.
+#define KIVIAT_PARTITIONS(buffer, peer)                                                                           \
+  (buffer, buf), (number, partitions), (total, count), (type, type), (number, peer), (number, tag), (comm, comm), \
+      (info, info), (request, request)
+KIVIAT_MPI4(Psend_init, psend_init, , e.prepare(comm, dest, partitions* e.bytes(count, type), request),
+            KIVIAT_PARTITIONS(in, dest))
+KIVIAT_MPI4(Precv_init, precv_init, , e.prepare_receive(comm, source, request), KIVIAT_PARTITIONS(out, source))
+KIVIAT_MPI4(Pready, pready, e.recall_one(request), , (number, partition), (handle, request))
+KIVIAT_MPI4(Pready_range, pready_range, e.recall_one(request), , (number, low), (number, high), (handle, request))
+// `flag`, a pointer to int, because the list is not const in MPICH 4.0.
+KIVIAT_MPI4(Pready_list, pready_list, e.recall_one(request), , (number, length), (flag, partitions), (handle, request))
+KIVIAT_MPI4(Parrived, parrived, e.recall_one(request), , (handle, request), (number, partition), (flag, flag))
+
 // --- collectives, blocking and not ----------------------------------------------------------------------
-#define KIVIAT_COLLECTIVE(Name, name, iname, after, ...)       \
-  KIVIAT_SIZED(Name, name, , after, __VA_ARGS__, (comm, comm)) \
-  KIVIAT_SIZED(I##name, iname, , (after, e.remember(request)), __VA_ARGS__, (comm, comm), (request, request))
+#define KIVIAT_COLLECTIVE(Name, name, iname, after, ...)                                                          \
+  KIVIAT_SIZED(Name, name, , after, __VA_ARGS__, (comm, comm))                                                    \
+  KIVIAT_SIZED(I##name, iname, , (after, e.remember(request)), __VA_ARGS__, (comm, comm), (request, request))     \
+  KIVIAT_PERSISTENT(Name##_init, name##_init, , (e.collect(), after, e.prepare_collective(request)), __VA_ARGS__, \
+                    (comm, comm), (info, info), (request, request))
 
 KIVIAT_CALL(Barrier, barrier, , e.meet(comm), (comm, comm))
+KIVIAT_PERSISTENT_PLAIN(Barrier_init, barrier_init, , (e.collect(), e.meet(comm), e.prepare_collective(request)),
+                        (comm, comm), (info, info), (request, request))
 KIVIAT_CALL(Ibarrier, ibarrier, , (e.meet(comm), e.remember(request)), (comm, comm), (request, request))
 KIVIAT_COLLECTIVE(Bcast, bcast, ibcast, e.root_to_each(comm, root, e.bytes(count, type)), (out, buf), (count, count),
                   (type, type), (number, root))
@@ -235,6 +256,20 @@ KIVIAT_CALL(Intercomm_create, intercomm_create, , e.meet(comm), (comm, comm), (n
             (number, remote_leader), (number, tag), (new_comm, newcomm))
 KIVIAT_CALL(Intercomm_merge, intercomm_merge, , e.meet(comm), (comm, comm), (number, high), (new_comm, newcomm))
 
+// Only real programs start processes and sessions.
+#ifndef KIVIAT_SIMULATED
+KIVIAT_NAMED(Comm_spawn, comm_spawn, , e.spawn(comm, root, intercomm), (text, command), (texts, argv),
+             (number, maxprocs), (info, info), (number, root), (comm, comm), (new_comm, intercomm), (flag, errcodes))
+KIVIAT_NAMED(Comm_spawn_multiple, comm_spawn_multiple, , e.spawn(comm, root, intercomm), (number, count),
+             (texts, commands), (texts_of_each, argvs), (numbers, maxprocs), (infos, infos), (number, root),
+             (comm, comm), (new_comm, intercomm), (flag, errcodes))
+#endif
+KIVIAT_MPI4_NAMED(Session_finalize, session_finalize, , e.local(), (new_session, session))
+KIVIAT_MPI4_NAMED(Group_from_session_pset, group_from_session_pset, , e.local(), (session, session), (text, pset),
+                  (new_group, group))
+KIVIAT_MPI4_NAMED(Comm_create_from_group, comm_create_from_group, , e.meet(*newcomm), (group, group), (text, tag),
+                  (info, info), (errhandler, errhandler), (new_comm, newcomm))
+
 // --- files ----------------------------------------------------------------------------------------------
 #define KIVIAT_FILES(Name, name, buffer, ...) \
   KIVIAT_SIZED(Name, name, , e.file(e.bytes(count, type)), __VA_ARGS__, (buffer, buf), (count, count), (type, type))
@@ -289,4 +324,5 @@ KIVIAT_CALL(File_preallocate, file_preallocate, , e.file(), (file, fh), (offset,
 #undef KIVIAT_PERSISTENT_SENDS
 #undef KIVIAT_RECV_PARAMETERS
 #undef KIVIAT_COLLECTIVE
+#undef KIVIAT_PARTITIONS
 #undef KIVIAT_TARGET

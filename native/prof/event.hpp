@@ -97,9 +97,12 @@ class Event {
   template <class Requested>
   void start(Requested requests, int count) {
     for (int at = 0; at < count; ++at) {
-      PersistentSends::Entry entry;
+      PersistentRequests::Entry entry;
       if (!profiler().persistent.find(request_key(requests, at), entry)) {
         ++profiler().state->header.unseen_sends;
+      } else if (entry.increments) {
+        add_all(*entry.increments);
+        reaches(entry.distance);
       } else if (entry.target < 0) {
         reaches(entry.distance);
       } else {
@@ -108,6 +111,16 @@ class Event {
       }
     }
   }
+  // The description of a persistent collective between these two calls is not counted now, but at each start.
+  void collect() { increments_ = new Increments; }
+  template <class Requested>
+  void prepare_collective(Requested requests) {
+    prepared({request_key(requests, 0), 0, -1, distance_ < 0 ? int{unknown} : distance_, increments_});
+    increments_ = nullptr;
+  }
+  // The request of a call that takes its value (MPI_Pready).
+  void recall_one(MPI_Request request) { recall(&request, 1); }
+  void recall_one(FortranRequests request) { recall(request, 1); }
   template <class Requested>
   void forget(Requested requests) {
     profiler().persistent.forget(request_key(requests, 0));
@@ -118,6 +131,16 @@ class Event {
   void meet(Comm comm) {
     reaches(members(comm)->farthest);
   }
+  // At the root, counts the processes that it started.
+  void spawn(MPI_Comm comm, int root, const MPI_Comm* made) {
+    const Members& all = *members(comm);
+    reaches(all.farthest);
+    int started = 0;
+    if (all.rank != root || *made == no_comm()) return;
+    KIVIAT_PMPI(Comm_remote_size)(*made, &started);
+    add(profiler().state->header.spawned, static_cast<Word>(started));
+  }
+  void local() { reaches(itself); }
   template <class Comm>
   void root_to_each(Comm comm, int root, std::int64_t bytes) {
     const Members& all = *members(comm);
@@ -172,11 +195,11 @@ class Event {
     const std::int64_t part = 2 * bytes / all.size;
     for (int distance = 0; distance < distances; ++distance)
       if (all.others[distance])
-        profiler().add(slot_.bytes[distance], static_cast<Word>(2 * bytes * all.others[distance] / all.size));
-    profiler().add(slot_.messages, 2 * static_cast<Word>(all.size - 1));
+        add(slot_.bytes[distance], static_cast<Word>(2 * bytes * all.others[distance] / all.size));
+    add(slot_.messages, 2 * static_cast<Word>(all.size - 1));
     if (all.group) {
-      profiler().add(all.group->messages, 2);
-      profiler().add(all.group->reduced, static_cast<Word>(bytes));
+      add(all.group->messages, 2);
+      add(all.group->reduced, static_cast<Word>(bytes));
     } else {
       each_row(all, 2, part);
     }
@@ -243,8 +266,8 @@ class Event {
   void file(std::int64_t bytes) {
     file();
     one_of(bytes);
-    profiler().add(slot_.messages, 1);
-    profiler().add(slot_.bytes[itself], static_cast<Word>(bytes));
+    add(slot_.messages, 1);
+    add(slot_.bytes[itself], static_cast<Word>(bytes));
   }
 
  private:
@@ -270,16 +293,16 @@ class Event {
   // Adds one message or collective of `bytes` to the histogram of sizes.
   void one_of(std::int64_t bytes) {
     const int size = std::min(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(bytes))), size_classes - 1);
-    profiler().add(slot_.sizes[size], 1);
+    add(slot_.sizes[size], 1);
   }
   void give(Row row, int target, int distance, std::int64_t bytes) {
     reaches(distance);
-    profiler().add(slot_.messages, 1);
-    profiler().add(slot_.bytes[distance], static_cast<Word>(bytes));
+    add(slot_.messages, 1);
+    add(slot_.bytes[distance], static_cast<Word>(bytes));
     if (target < 0) return;
     Cell& cell = profiler().row[row][target];
-    profiler().add(cell.messages, 1);
-    profiler().add(cell.bytes, static_cast<Word>(bytes));
+    add(cell.messages, 1);
+    add(cell.bytes, static_cast<Word>(bytes));
   }
   void give_member(const Members& all, int member, std::int64_t bytes) {
     const int target = all.of_world(member);
@@ -289,25 +312,37 @@ class Event {
     if (all.size < 2) return;
     for (int distance = 0; distance < distances; ++distance)
       if (all.others[distance])
-        profiler().add(slot_.bytes[distance], static_cast<Word>(bytes) * static_cast<Word>(all.others[distance]));
-    profiler().add(slot_.messages, static_cast<Word>(all.size - 1));
+        add(slot_.bytes[distance], static_cast<Word>(bytes) * static_cast<Word>(all.others[distance]));
+    add(slot_.messages, static_cast<Word>(all.size - 1));
     if (all.group) {
-      profiler().add(all.group->messages, 1);
-      profiler().add(all.group->bytes, static_cast<Word>(bytes));
+      add(all.group->messages, 1);
+      add(all.group->bytes, static_cast<Word>(bytes));
     } else {
       each_row(all, 1, bytes);
     }
   }
-  static void each_row(const Members& all, Word messages, std::int64_t bytes) {
+  void each_row(const Members& all, Word messages, std::int64_t bytes) {
     for (int other = 0; other < all.size; ++other) {
       const int target = all.of_world(other);
       if (other == all.rank || target < 0) continue;
       Cell& cell = profiler().row[collective][target];
-      profiler().add(cell.messages, messages);
-      profiler().add(cell.bytes, static_cast<Word>(bytes));
+      add(cell.messages, messages);
+      add(cell.bytes, static_cast<Word>(bytes));
     }
   }
-  void prepared(const PersistentSends::Entry& entry) {
+  void add(Word& word, Word value) {
+    if (!increments_) return profiler().add(word, value);
+    const auto at = reinterpret_cast<std::uintptr_t>(&word), slot = reinterpret_cast<std::uintptr_t>(&slot_);
+    if (at >= slot && at < slot + sizeof slot_)
+      increments_->push_back({nullptr, (at - slot) / sizeof(Word), value});
+    else
+      increments_->push_back({&word, 0, value});
+  }
+  void add_all(const Increments& increments) {
+    auto* const words = reinterpret_cast<Word*>(&slot_);
+    for (const Increment& one : increments) add(one.word ? *one.word : words[one.of_slot], one.value);
+  }
+  void prepared(const PersistentRequests::Entry& entry) {
     reaches(entry.distance);
     profiler().requests.remember(entry.key, entry.distance);
     if (!profiler().persistent.add(entry)) ++profiler().state->header.lost_persistent;
@@ -317,6 +352,7 @@ class Event {
   static constexpr Word never = ~Word{0};
   Word begin_, end_ = never;
   int distance_ = -1;
+  Increments* increments_ = nullptr;  // not null while a persistent collective is described
 };
 
 }  // namespace kiviat::prof

@@ -37,11 +37,23 @@ namespace kiviat::prof {
   KIVIAT_FORM(mpi_##name##_f08ts_, true, Name, __VA_ARGS__)
 // Calls with strings are not wrapped: Fortran passes string lengths as hidden arguments behind all others.
 #define KIVIAT_NAMED(...)
+#define KIVIAT_MPI4_NAMED(...)
 #define KIVIAT_SIZED KIVIAT_CALL
+#ifdef KIVIAT_HAS_MPI4
+#define KIVIAT_MPI4 KIVIAT_CALL
+#else
+#define KIVIAT_MPI4(...)
+#endif
+#define KIVIAT_PERSISTENT KIVIAT_MPI4
+#define KIVIAT_PERSISTENT_PLAIN KIVIAT_MPI4
 #include "prof/calls.hpp"
 #undef KIVIAT_CALL
 #undef KIVIAT_SIZED
 #undef KIVIAT_NAMED
+#undef KIVIAT_MPI4
+#undef KIVIAT_MPI4_NAMED
+#undef KIVIAT_PERSISTENT
+#undef KIVIAT_PERSISTENT_PLAIN
 
 #define KIVIAT_LIFE(name, parameters, arguments, before, after)               \
   KIVIAT_EXPORT void name parameters {                                        \

@@ -86,6 +86,15 @@ bool find_distances(const Location& mine, bool has_room) {
   return all_have;
 }
 
+// Returns the number of processes that started this world by MPI_Comm_spawn; 0 if the launcher started it.
+int parents() {
+  MPI_Comm parent = no_comm();
+  int number = 0;
+  KIVIAT_PMPI(Comm_get_parent)(&parent);
+  if (parent != no_comm()) KIVIAT_PMPI(Comm_remote_size)(parent, &number);
+  return number;
+}
+
 void in_child() { profiler().counting = false; }
 
 // Writes the counters by phase to FOLDER/phases-RANK.json.
@@ -124,6 +133,7 @@ void begin() {
   if (!find_distances(mine, state)) return;
   profiler().take(state, mine, program());
   Header& header = state->header;
+  header.parents = static_cast<Word>(parents());
   pthread_atfork(nullptr, nullptr, in_child);
   header.interfaces = first_of_node && has_interfaces;
   header.sent_before = sent, header.received_before = received;
@@ -134,6 +144,13 @@ void begin() {
     profiler().phases->enter(1);
   }
   profiler().start();
+}
+
+void note_session() {
+  const char* const folder = std::getenv("KIVIAT_PROFILE");
+  if (profiler().state || !folder || !*folder || std::getenv("KIVIAT_PROFILE_TAKEN")) return;
+  const int file = open((std::string(folder) + "/session").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (file >= 0) close(file);
 }
 
 void end() {

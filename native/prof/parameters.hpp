@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include "platform/mpi4.hpp"
 #include "prof/handles.hpp"
 // The Event class: prof/event.hpp (profiler) or trace/event.hpp (recorder).
 #include KIVIAT_EVENT
@@ -33,6 +34,17 @@ using c_file = MPI_File;
 using c_new_file = MPI_File*;
 using c_offset = MPI_Offset;
 using c_text = const char*;
+using c_texts = char**;
+using c_texts_of_each = char***;
+using c_infos = const MPI_Info*;
+using c_handle = MPI_Request;  // of a call that does not change it
+using c_total = MPI_Count;
+#ifdef KIVIAT_HAS_MPI4
+using c_new_session = MPI_Session*;
+using c_session = MPI_Session;
+using c_new_group = MPI_Group*;
+using c_errhandler = MPI_Errhandler;
+#endif
 
 namespace plain {
 using c_count = int;
@@ -77,6 +89,8 @@ using f_unit = const MPI_Fint*;
 using f_file = const MPI_Fint*;
 using f_new_file = MPI_Fint*;
 using f_offset = const MPI_Offset*;
+using f_handle = MPI_Fint*;
+using f_total = const MPI_Count*;
 
 struct Unneeded {};
 
@@ -110,6 +124,8 @@ struct Fortran {
   static FortranFile file(f_file) { return {}; }
   static FortranFile new_file(f_new_file) { return {}; }
   static Unneeded offset(f_offset) { return {}; }
+  static FortranRequests handle(f_handle at) { return {at}; }
+  static MPI_Count total(f_total at) { return *at; }
 };
 
 }  // namespace kiviat::prof

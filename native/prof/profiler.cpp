@@ -146,7 +146,7 @@ void Profiler::refresh(Word now_ticks) {
   refresh_at = now_ticks + std::min(refresh_ticks, now_ticks - state->header.first_ticks);
 }
 
-struct PersistentSends::Turn {
+struct PersistentRequests::Turn {
   explicit Turn(std::atomic_flag& busy) : busy_(busy) {
     while (busy_.test_and_set(std::memory_order_acquire)) sched_yield();
   }
@@ -154,29 +154,33 @@ struct PersistentSends::Turn {
   std::atomic_flag& busy_;
 };
 
-PersistentSends::Entry* PersistentSends::at(std::uint64_t key) {
+PersistentRequests::Entry* PersistentRequests::at(std::uint64_t key) {
   for (Entry& entry : entries_)
     if (entry.key == key) return &entry;
   return nullptr;
 }
 
-bool PersistentSends::add(const Entry& entry) {
+bool PersistentRequests::add(const Entry& entry) {
   const Turn turn(busy_);
   Entry* const place = at(entry.key) ? at(entry.key) : at(0);
+  delete (place ? place : &entry)->increments;
   if (place) *place = entry;
   return place != nullptr;
 }
 
-bool PersistentSends::find(std::uint64_t key, Entry& found) {
+bool PersistentRequests::find(std::uint64_t key, Entry& found) {
   const Turn turn(busy_);
   const Entry* const entry = at(key);
   if (entry) found = *entry;
   return entry != nullptr;
 }
 
-void PersistentSends::forget(std::uint64_t key) {
+void PersistentRequests::forget(std::uint64_t key) {
   const Turn turn(busy_);
-  if (Entry* const entry = at(key); entry && key != 0) *entry = {};
+  if (Entry* const entry = at(key); entry && key != 0) {
+    delete entry->increments;
+    *entry = {};
+  }
 }
 
 void control(int level) {

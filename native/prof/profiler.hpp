@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -46,14 +47,24 @@ class Requests {
   std::uint64_t sets_[sets][ways] = {};
 };
 
-// Persistent requests: bytes and target of each start.
-class PersistentSends {
+// What the start of a persistent collective adds to a counter: `word`, or if that is null, word `of_slot` of the slot
+// of the starting call.
+struct Increment {
+  Word* word;
+  std::size_t of_slot;
+  Word value;
+};
+using Increments = std::vector<Increment>;
+
+// Persistent requests: bytes and target of each start, or the increments of a collective, which the table owns.
+class PersistentRequests {
  public:
   struct Entry {
     std::uint64_t key;
     std::int64_t bytes;
     int target;  // world rank; -1 for receives and MPI_PROC_NULL
     int distance;
+    Increments* increments = nullptr;
   };
   bool add(const Entry& entry);
   bool find(std::uint64_t key, Entry& found);
@@ -81,7 +92,7 @@ struct Profiler {
       {};  // by phase and call: 1 + index of the slot; 0 before the first call
   Remembered communicators, windows;
   Requests requests;
-  PersistentSends persistent;
+  PersistentRequests persistent;
   Phases* phases = nullptr;  // null unless KIVIAT_COUNTERS is set
   int communicator_key = MPI_KEYVAL_INVALID, window_key = MPI_KEYVAL_INVALID;
 #ifdef KIVIAT_SIMULATED
@@ -133,6 +144,8 @@ inline bool counts() { return profiler().counting.load(std::memory_order_relaxed
 // Called after MPI_Init and before MPI_Finalize; collective.
 void begin();
 void end();
+// Called by MPI_Session_init: notes in the folder of the profile that this process has no MPI_Init.
+void note_session();
 // MPI_Pcontrol(level): 0 stops counting, n > 0 continues in phase n, n < 0 continues in phase 1.
 void control(int level);
 

@@ -57,6 +57,11 @@ auto called(int (*function)(Parameters...)) {
     static void* const found = ::kiviat::prof::behind("PMPI_" #name); \
     return reinterpret_cast<decltype(&PMPI_##name)>(found);           \
   }())
+#define KIVIAT_BEHIND_EXTENSION(name)                                  \
+  ([]() -> decltype(&PMPIX_##name) {                                   \
+    static void* const found = ::kiviat::prof::behind("PMPIX_" #name); \
+    return reinterpret_cast<decltype(&PMPIX_##name)>(found);           \
+  }())
 // The MPI's own function, for calls of the profiler itself.
 #define KIVIAT_PMPI(name)                                           \
   ([]() -> decltype(&PMPI_##name) {                                 \

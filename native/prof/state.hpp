@@ -48,13 +48,16 @@ enum Row : int { sent, collective, fetched, crossed, rows };
 
 // Header fields, in order. Texts follow. With MPI_THREAD_MULTIPLE, `other_threads` counts threads that call MPI besides
 // the one that initialised it, and `other_ticks` sums their times, each from its first to the end of its last call.
+// `spawned`: processes that this rank started as the root of MPI_Comm_spawn; `parents`: number of ranks that started
+// this world, 0 if the launcher did.
 // clang-format off: a table
 // clang-format off: a table
 #define KIVIAT_FIELDS(X)                                                                                               \
   X(magic) X(rank) X(ranks) X(stage) X(phase) X(inside) X(inside_since) X(first_ticks) X(first_ns) X(last_ticks)         \
   X(last_ns) X(started_s) X(counter) X(threads) X(socket) X(sockets) X(node) X(process) X(lost_slots) X(lost_groups)    \
   X(lost_persistent) X(unseen_sends) X(in_memory) X(interfaces) X(sent_before) X(received_before) X(sent_after)         \
-  X(received_after) X(crossing) X(latest) X(resident) X(other_threads) X(other_ticks)
+  X(received_after) X(crossing) X(latest) X(resident) X(other_threads) X(other_ticks) \
+  X(spawned) X(parents)
 // clang-format on
 // clang-format on
 

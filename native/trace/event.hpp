@@ -43,7 +43,16 @@ enum class Kind {
   file,
   new_file,
   offset,
-  text
+  text,
+  texts,
+  texts_of_each,
+  infos,
+  handle,
+  total,
+  session,
+  new_session,
+  new_group,
+  errhandler
 };
 
 #define KIVIAT_VALUE_OF(kind, name) values::kind(name)

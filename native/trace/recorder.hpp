@@ -132,6 +132,7 @@ inline bool counts() { return recorder.recording.load(std::memory_order_relaxed)
 // begin() is called after MPI_Init, end() before MPI_Finalize. Collective over MPI_COMM_WORLD.
 void begin();
 void end();
+inline void note_session() {}  // programs without MPI_Init are not recorded
 // Handles MPI_Pcontrol. A trace has no phases, but wait-state analysis ignores calls while profiling is switched off
 // (level 0).
 void control(int level);

@@ -143,6 +143,43 @@ template <class Any>
 Ignored text(Any) {
   return {};
 }
+// Values of calls that are not recorded.
+template <class Any>
+Ignored texts(Any) {
+  return {};
+}
+template <class Any>
+Ignored texts_of_each(Any) {
+  return {};
+}
+template <class Any>
+Ignored infos(Any) {
+  return {};
+}
+template <class Any>
+Ignored handle(Any) {
+  return {};
+}
+template <class Any>
+Ignored total(Any) {
+  return {};
+}
+template <class Any>
+Ignored session(Any) {
+  return {};
+}
+template <class Any>
+Ignored new_session(Any) {
+  return {};
+}
+template <class Any>
+Ignored new_group(Any) {
+  return {};
+}
+template <class Any>
+Ignored errhandler(Any) {
+  return {};
+}
 inline Extent extent(MPI_Aint bytes) { return {bytes}; }
 inline Extent unit(MPI_Aint bytes) { return {bytes}; }
 template <class Any>

@@ -4,6 +4,7 @@ from kiviat.profile.layout import DISTANCES
 from kiviat.profile.phases import RankPhases
 from kiviat.profile.profile import Calls, Interfaces, Profile
 from kiviat.profile.read import (
+    add_children,
     add_crossing,
     add_phases,
     add_simulated,
@@ -26,6 +27,7 @@ __all__ = [
     "Simulated",
     "Traffic",
     "Waits",
+    "add_children",
     "add_crossing",
     "add_phases",
     "add_simulated",

@@ -90,6 +90,15 @@ class Interfaces:
     received: int
 
 
+@dataclass(frozen=True, slots=True)
+class Relatives:
+    """Profiles of the ranks that started these, and of those that these started, with `covered` ranks."""
+
+    parent: str | None = None
+    children: tuple[str, ...] = ()
+    covered: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class Profile:
     """The profile of a program.
@@ -106,7 +115,9 @@ class Profile:
     (the sum of `rows`, by pair, and `groups`) the contributions of collectives by definition, `crossed` the
     traffic that the MPI library itself counted, None if it does not count. `memory_bytes` is the profiler's
     memory in a rank without rows of the matrix. `waits` has wait states and `phases` measurements by phase,
-    None if not requested. `simulated` describes the modelled machine, None on a real one.
+    None if not requested. `simulated` describes the modelled machine, None on a real one. `parents` is the
+    number of ranks that started these by MPI_Comm_spawn, 0 if the launcher did; `spawned` the number of
+    processes that these started, and `relatives` the files with the profiles of both, if known.
     """
 
     path: str
@@ -140,6 +151,27 @@ class Profile:
     phases: tuple[RankPhases, ...] | None = None
     simulated: Simulated | None = None
     subject: str | None = None
+    parents: int = 0
+    spawned: int = 0
+    relatives: Relatives = Relatives()
+
+    @property
+    def kinship(self) -> tuple[str, ...]:
+        """Sentences about processes started by MPI_Comm_spawn: who started these, and whom these started."""
+        told = []
+        if self.parents:
+            where = f"; their profile is {self.relatives.parent}" if self.relatives.parent else ""
+            told.append(f"{counted(self.parents, 'rank')} started these by MPI_Comm_spawn{where}")
+        if self.spawned:
+            started = f"MPI_Comm_spawn started {counted(self.spawned, 'rank')}"
+            covered = min(self.spawned, self.relatives.covered)
+            if covered:
+                files = " and ".join(self.relatives.children)
+                told.append(f"{started}, {'all' if covered == self.spawned else covered} profiled in {files}")
+            if missing := self.spawned - covered:
+                left = "which are" if not covered else f"of which {missing} are"
+                told.append(f"{started}, {left} not covered: they left no profile of their own")
+        return tuple(told)
 
     @property
     def title(self) -> str:
@@ -269,6 +301,8 @@ def assembled(
             for rank in np.flatnonzero((fields["interfaces"] > 0) & (fields["stage"] == _ENDED))
         ),
         memory_bytes=int(fields["resident"].max()),
+        parents=int(fields.get("parents", none).max()),
+        spawned=int(fields.get("spawned", none).sum()),
         remarks=tuple(_remarks(fields, seen)),
     )
 
@@ -394,7 +428,7 @@ def _remarks(fields: Mapping[str, Integers], seen: NDArray[np.bool_]) -> list[st
     kinds = {
         "lost_slots": "too many combinations of phases and calls; some are counted together as others",
         "lost_persistent": "too many persistent sends; starts of some are not counted",
-        "unseen_sends": "starts of some requests, such as persistent collectives, are counted without bytes",
+        "unseen_sends": "starts of some requests, such as those of mpix_… calls, are counted without bytes",
         "in_memory": "counted in memory for lack of a file; a crash would have lost the counts",
     }
     remarks = []

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kiviat.profile.layout import FORMATS, ROWS, Layout, layout_of
 from kiviat.profile.phases import RankPhases, as_words, read_back
-from kiviat.profile.profile import Profile, assembled
+from kiviat.profile.profile import Profile, Relatives, assembled
 from kiviat.profile.simulated import Simulated
 from kiviat.profile.simulated import as_words as simulated_words
 from kiviat.profile.simulated import read_back as simulated_in
@@ -32,6 +32,7 @@ from kiviat.trace.octets import numbers_of
 
 Words = NDArray[np.uint64]
 
+_MOST_CHILDREN = 1 << 16
 _START = b'{"format":"kiviat.profile/'
 
 
@@ -63,9 +64,18 @@ def _merged(path: Path) -> Profile:
             phases=read_back(words, ranks) if "phases" in words else None,
             simulated=simulated_in(words),
             subject=words.text("subject") if "subject" in words else None,
+            relatives=_relatives(words),
         )
     except ValueError as error:
         raise InputError(f"{path} is damaged: {error}; profile the program again") from None
+
+
+def _relatives(words: JsonObject) -> Relatives:
+    return Relatives(
+        words.text("parent") if "parent" in words else None,
+        tuple(words.texts("children", _MOST_CHILDREN)) if "children" in words else (),
+        words.whole("covered") if "covered" in words else 0,
+    )
 
 
 _Header = dict[str, Any]
@@ -213,6 +223,14 @@ def add_subject(path: Path, subject: str) -> None:
     _add(path, "subject", subject)
 
 
+def add_children(path: Path, children: Sequence[Path]) -> None:
+    """Add to a merged file the profiles of the processes that it started, and to those the file's name."""
+    _add(path, "children", [child.name for child in children])
+    _add(path, "covered", sum(read_profile(child).ranks for child in children))
+    for child in children:
+        _add(child, "parent", path.name)
+
+
 def add_simulated(path: Path, simulated: Simulated) -> None:
     """Add the modelled machine to a merged file."""
     _add(path, "simulated", simulated_words(simulated))
@@ -248,13 +266,15 @@ def _replace(target: Path, line: bytes, header: _Header, octets: bytes) -> None:
 
 
 def _left_behind(folder: Path) -> tuple[Layout, int, bytes, dict[int, Words]]:
-    """Read the files of ranks that ended without MPI_Finalize, of the latest program in the folder.
+    """Read the files of ranks that ended without MPI_Finalize.
 
-    Return the layout, the number of ranks of the world, the layout's line, and the words of each rank.
+    They are those of the latest program in the folder that the launcher started, or else that MPI_Comm_spawn
+    did. Return the layout, the number of ranks of the world, the layout's line, and the words of each rank.
     """
     states = [state for path in folder.glob("rank-*.state") if (state := _state(path)) is not None]
     if not states:
         raise InputError(f"{folder} has no data of ranks; profile the program again")
+    states = [state for state in states if not _spawned(state)] or states
     states.sort(key=lambda state: int(state[2][state[0].fields["started_s"]]))
     layout, line, last = states[-1]
     ranks = int(last[layout.fields["ranks"]])
@@ -269,6 +289,11 @@ def _left_behind(folder: Path) -> tuple[Layout, int, bytes, dict[int, Words]]:
             f"{folder} is damaged: there is no room for {ranks:,} ranks; profile the program again"
         )
     return layout, ranks, line, states_of
+
+
+def _spawned(state: tuple[Layout, bytes, Words]) -> bool:
+    layout, _, words = state
+    return "parents" in layout.fields and bool(words[layout.fields["parents"]])
 
 
 def _state(path: Path) -> tuple[Layout, bytes, Words] | None:

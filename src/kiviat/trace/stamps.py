@@ -112,7 +112,7 @@ def _remarks(headers: Sequence[Mapping[str, Any]], ranks: int) -> list[str]:
     ):
         remarks.append("clocks were compared at the beginning only; errors may be greater than stated")
     if any(header["unseen"] or header["unsupported"] for header in headers):
-        remarks.append("intercommunicators and persistent collectives are left out")
+        remarks.append("intercommunicators, persistent collectives and partitioned messages are left out")
     return remarks
 
 

@@ -99,7 +99,7 @@ def use_of(profile: Profile) -> Use:
         phases=_phases(lines, seen),
         crossed=None if profile.crossed is None else profile.crossed.between(profile.node.tolist()),
         carried=sum(one.sent for one in profile.interfaces) if profile.interfaces else None,
-        remarks=(*_unended(profile), *profile.remarks),
+        remarks=(*profile.kinship, *_unended(profile), *profile.remarks),
     )
 
 

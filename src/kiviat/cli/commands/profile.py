@@ -47,7 +47,12 @@ def execute(request: ProfileRequest) -> int:
     tell(ended)
     if request.counters and len(ended.profiles) > 1:
         say("--counters: several programs were profiled at once, none of whose phases could be told apart")
-    if not ended.profiles:
+    if ended.sessions:
+        say(
+            f"{found.program} starts MPI by MPI_Session_init and never calls MPI_Init; the profiler counts "
+            "from MPI_Init on, so nothing was profiled"
+        )
+    elif not ended.profiles:
         say(
             f"no MPI call of {found.program} was seen: it never came to the end of MPI_Init, or its first "
             "rank does not see the folder of -o (give --state), or it loads its MPI in a way that hides it"

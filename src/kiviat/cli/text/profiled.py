@@ -15,6 +15,8 @@ def tell(ended: Profiled) -> None:
     """Print one line of results for each profile, and what is missing in it."""
     for path in ended.profiles:
         profile = read_profile(path)
+        for sentence in profile.kinship:
+            say(f"{path}: {sentence}")
         say(f"{path}: {in_one_line(profile)}; `kiviat show {shlex.quote(str(path))}` says more")
         if ended.unfinished:
             missing = profile.ranks - int(profile.seen.sum())

@@ -14,7 +14,15 @@ from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.tools.preload import Tool, finishing
 from kiviat.launch.tools.user_command import LaunchFactory
-from kiviat.profile import Waits, add_crossing, add_phases, add_waits, write_merged
+from kiviat.profile import (
+    Waits,
+    add_children,
+    add_crossing,
+    add_phases,
+    add_waits,
+    read_profile,
+    write_merged,
+)
 from kiviat.profile.crossing import LAYERS, crossed, monitoring
 from kiviat.profile.phases import phases_in
 from kiviat.profile.timeline import Timeline
@@ -47,12 +55,14 @@ _NOTHING = ProfileOptions()
 class Profiled:
     """A profiled command: its exit `status` and its profiles, the first one under the requested name.
 
-    `unfinished` says whether ranks left their part behind without MPI_Finalize.
+    `unfinished` says whether ranks left their part behind without MPI_Finalize, `sessions` whether the
+    program started MPI by a session and never by MPI_Init.
     """
 
     status: int
     profiles: tuple[Path, ...]
     unfinished: bool
+    sessions: bool = False
 
 
 def profiled(
@@ -92,9 +102,12 @@ def profiling(start: LaunchSpec, library: Path, folder: Path, asked: ProfileOpti
 def collected(folder: Path, output: Path, status: int, asked: ProfileOptions = _NOTHING) -> Profiled:
     """Write the profiles in `folder` to `output`, and those of further MPI worlds to "NAME-2" and so on.
 
-    Ranks that did not reach MPI_Finalize are merged from the state they left.
+    Ranks that did not reach MPI_Finalize are merged from the state they left. Worlds that MPI_Comm_spawn
+    started come after those that the launcher started.
     """
     worlds = sorted(folder.glob("world-*.profile"), key=lambda path: path.stat().st_mtime)
+    kin = {world: read_profile(world) for world in worlds} if len(worlds) > 1 else {}
+    worlds.sort(key=lambda world: world in kin and kin[world].parents > 0)
     left = any(folder.glob("rank-*.state"))
     others = (output.with_name(f"{output.stem}-{number}{output.suffix}") for number in count(2))
     written = []
@@ -106,14 +119,20 @@ def collected(folder: Path, output: Path, status: int, asked: ProfileOptions = _
         with suppress(InputError):
             write_merged(folder, output)
             written.append(output)
+    ours = dict(zip(worlds, written, strict=False))
+    starting = [ours[world] for world, profile in kin.items() if profile.spawned]
+    started = [ours[world] for world in worlds if world in kin and kin[world].parents]
+    if len(starting) == 1 and started:  # with several, nothing tells whose children are whose
+        add_children(starting[0], started)
     if len(written) == 1 and (pairs := crossed(folder)):
         add_crossing(output, pairs)
     for path in written if asked.recorder else ():
         add_waits(path, *_waits(folder, alone=len(written) == 1))
     if len(written) == 1 and asked.counters:
         add_phases(output, phases_in(folder))
+    sessions = (folder / "session").exists() and not written
     shutil.rmtree(folder, ignore_errors=True)
-    return Profiled(status, tuple(written), left and not worlds)
+    return Profiled(status, tuple(written), left and not worlds, sessions)
 
 
 def _waits(folder: Path, alone: bool) -> tuple[Waits, Timeline | None]:

@@ -1,0 +1,32 @@
+/* Two ranks that start two more (MPI_Comm_spawn), which send their parents three messages each.
+ *
+ *     spawn            waits for the children's messages
+ *     spawn bare       the same, but the children preload nothing
+ *     spawn kill       the same, but the children end without MPI_Finalize, and the launcher ends all */
+#include <mpi.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int count, char** words) {
+  MPI_Comm parent, children;
+  int rank, value = 0;
+  const int bare = count > 1 && strcmp(words[1], "bare") == 0, kill = count > 1 && strcmp(words[1], "kill") == 0;
+  char* with_env[] = {"-u", "LD_PRELOAD", words[0], NULL};
+  MPI_Init(&count, &words);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_get_parent(&parent);
+  if (parent == MPI_COMM_NULL) {
+    MPI_Comm_spawn(bare ? "env" : words[0], bare ? with_env : words + 1, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
+                   &children, MPI_ERRCODES_IGNORE);
+    for (int i = 0; i < 3; ++i) MPI_Recv(&value, 1, MPI_INT, rank, 0, children, MPI_STATUS_IGNORE);
+    MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Comm_disconnect(&children);
+  } else {
+    for (int i = 0; i < 3; ++i) MPI_Send(&value, 1, MPI_INT, rank, 0, parent);
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (kill) _exit(1);
+    MPI_Comm_disconnect(&parent);
+  }
+  MPI_Finalize();
+  return 0;
+}
