@@ -195,9 +195,7 @@ class Driven:
     def __call__(self, ranks: int, *cases: str, out: Path | None = None) -> subprocess.CompletedProcess[str]:
         file = self.folder / "cases.txt"
         file.write_text("# cases\n\n" + "\n".join(cases) + "\n")
-        return self.native.run(
-            ranks, self.native.program, "--cases", file, "--out", out or self.out, limit_s=60
-        )
+        return self.native.run(ranks, self.native.program, "--cases", file, "--out", out or self.out)
 
     @property
     def events(self) -> list[dict[str, Any]]:
