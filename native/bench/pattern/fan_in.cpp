@@ -18,4 +18,5 @@ BENCHMARK(fan_in,
           .nominal_s = 0.3,
           .axes = fan_axes("senders"),
           .section = "pairs",
-          .place = 6);
+          .place = 6,
+          .tabled = false);

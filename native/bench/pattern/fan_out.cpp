@@ -18,4 +18,5 @@ BENCHMARK(fan_out,
           .nominal_s = 0.3,
           .axes = fan_axes("receivers"),
           .section = "pairs",
-          .place = 7);
+          .place = 7,
+          .tabled = false);

@@ -106,7 +106,10 @@ def collected(folder: Path, output: Path, status: int, asked: ProfileOptions = _
     started come after those that the launcher started.
     """
     worlds = sorted(folder.glob("world-*.profile"), key=lambda path: path.stat().st_mtime)
-    kin = {world: read_profile(world) for world in worlds} if len(worlds) > 1 else {}
+    kin = {}
+    for world in worlds if len(worlds) > 1 else ():
+        with suppress(InputError):  # a damaged file is copied like any other
+            kin[world] = read_profile(world)
     worlds.sort(key=lambda world: world in kin and kin[world].parents > 0)
     left = any(folder.glob("rank-*.state"))
     others = (output.with_name(f"{output.stem}-{number}{output.suffix}") for number in count(2))
