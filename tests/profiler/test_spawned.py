@@ -43,11 +43,11 @@ def test_children_without_a_profile_are_not_covered(
     assert not done.path.with_name("out-2.profile").exists()
 
 
-def test_after_a_crash_the_profile_is_that_of_the_parents(
+def test_after_an_abort_the_profile_is_that_of_the_parents(
     openmpi: Toolchain, compiled: Compiled, profiled: Profiled
 ) -> None:
     """Both worlds leave files of a rank 0 and a rank 1, which must not be mixed."""
-    done = profiled(openmpi, 2, compiled(openmpi, "spawn.c"), "kill")
+    done = profiled(openmpi, 2, compiled(openmpi, "spawn.c"), "abort")
     assert done.status != 0
     assert done.calls("Comm_spawn") == 2 and done.calls("Send") == 0
     assert (done.profile.ranks, done.profile.spawned, done.profile.parents) == (2, 2, 0)

@@ -2,7 +2,7 @@
  *
  *     spawn            waits for the children's messages
  *     spawn bare       the same, but the children preload nothing
- *     spawn kill       the same, but the children end without MPI_Finalize, and the launcher ends all */
+ *     spawn abort      the same, but then the parents call MPI_Abort, which ends the children, too */
 #include <mpi.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 int main(int count, char** words) {
   MPI_Comm parent, children;
   int rank, value = 0;
-  const int bare = count > 1 && strcmp(words[1], "bare") == 0, kill = count > 1 && strcmp(words[1], "kill") == 0;
+  const int bare = count > 1 && strcmp(words[1], "bare") == 0, abort = count > 1 && strcmp(words[1], "abort") == 0;
   char* with_env[] = {"-u", "LD_PRELOAD", words[0], NULL};
   MPI_Init(&count, &words);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -20,11 +20,12 @@ int main(int count, char** words) {
                    &children, MPI_ERRCODES_IGNORE);
     for (int i = 0; i < 3; ++i) MPI_Recv(&value, 1, MPI_INT, rank, 0, children, MPI_STATUS_IGNORE);
     MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (abort) MPI_Abort(MPI_COMM_WORLD, 3);
     MPI_Comm_disconnect(&children);
   } else {
     for (int i = 0; i < 3; ++i) MPI_Send(&value, 1, MPI_INT, rank, 0, parent);
     MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (kill) _exit(1);
+    if (abort) pause();
     MPI_Comm_disconnect(&parent);
   }
   MPI_Finalize();
