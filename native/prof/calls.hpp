@@ -98,8 +98,7 @@ KIVIAT_MPI4(Psend_init, psend_init, , e.prepare(comm, dest, partitions* e.bytes(
 KIVIAT_MPI4(Precv_init, precv_init, , e.prepare_receive(comm, source, request), KIVIAT_PARTITIONS(out, source))
 KIVIAT_MPI4(Pready, pready, e.recall_one(request), , (number, partition), (handle, request))
 KIVIAT_MPI4(Pready_range, pready_range, e.recall_one(request), , (number, low), (number, high), (handle, request))
-// `flag`, a pointer to int, because the list is not const in MPICH 4.0.
-KIVIAT_MPI4(Pready_list, pready_list, e.recall_one(request), , (number, length), (flag, partitions), (handle, request))
+KIVIAT_MPI4(Pready_list, pready_list, e.recall_one(request), , (number, length), (partitions, list), (handle, request))
 KIVIAT_MPI4(Parrived, parrived, e.recall_one(request), , (handle, request), (number, partition), (flag, flag))
 
 // --- collectives, blocking and not ----------------------------------------------------------------------

@@ -44,6 +44,14 @@ using c_new_session = MPI_Session*;
 using c_session = MPI_Session;
 using c_new_group = MPI_Group*;
 using c_errhandler = MPI_Errhandler;
+// The list of MPI_Pready_list: const in MPI 4, but not in MPICH 4.0.
+template <class Call>
+struct SecondOf;
+template <class First, class Second, class Third>
+struct SecondOf<int(First, Second, Third)> {
+  using type = Second;
+};
+using c_partitions = SecondOf<decltype(MPI_Pready_list)>::type;
 #endif
 
 namespace plain {
@@ -91,6 +99,7 @@ using f_new_file = MPI_Fint*;
 using f_offset = const MPI_Offset*;
 using f_handle = MPI_Fint*;
 using f_total = const MPI_Count*;
+using f_partitions = const MPI_Fint*;
 
 struct Unneeded {};
 
@@ -126,6 +135,7 @@ struct Fortran {
   static Unneeded offset(f_offset) { return {}; }
   static FortranRequests handle(f_handle at) { return {at}; }
   static MPI_Count total(f_total at) { return *at; }
+  static Unneeded partitions(f_partitions) { return {}; }
 };
 
 }  // namespace kiviat::prof

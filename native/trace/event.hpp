@@ -52,7 +52,8 @@ enum class Kind {
   session,
   new_session,
   new_group,
-  errhandler
+  errhandler,
+  partitions
 };
 
 #define KIVIAT_VALUE_OF(kind, name) values::kind(name)

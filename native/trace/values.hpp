@@ -180,6 +180,10 @@ template <class Any>
 Ignored errhandler(Any) {
   return {};
 }
+template <class Any>
+Ignored partitions(Any) {
+  return {};
+}
 inline Extent extent(MPI_Aint bytes) { return {bytes}; }
 inline Extent unit(MPI_Aint bytes) { return {bytes}; }
 template <class Any>
