@@ -102,13 +102,13 @@ def main() -> int:
             found(not_measured(name, "could not run", "", f"{type(error).__name__}: {error}"))
         if len(findings) == before:
             found(not_measured(name, "all of it", "", "no MPI found"))
+        if arguments.write:  # after each row, so that an interrupted run keeps it
+            page.write(findings[before:], machine, caution, ROWS)
     print(f"{machine['cpu']}, {machine['cores']} cores{caution and ': '}{caution}\n")
     print(table(findings))
     if below := details(findings):
         print(f"\n{below}")
     print(f"\nAll values: {BUILD / 'bench.json'}")
-    if arguments.write:
-        page.write(findings, machine, caution, ROWS)
     return 1 if broken else 0
 
 
