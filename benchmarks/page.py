@@ -20,9 +20,9 @@ PAGE = Path(__file__).parents[1] / "docs" / "reference" / "performance.md"
 _HEAD = """\
 # Performance
 
-Speed and accuracy of Kiviat beside hand-written loops and other tools. `make bench ARGS="--write"` measures
-and writes this page; nobody edits it. [benchmarks/README](../../benchmarks/README.md) defines each row: its
-peer, flags, problem, statistic and target, and how to build the peer.
+Speed and accuracy of Kiviat compared with hand-written loops and other tools. `make bench ARGS="--write"`
+measures and writes this page; do not edit it. [benchmarks/README](../../benchmarks/README.md) defines each
+row: its peer, flags, problem, statistic and target, and how to build the peer.
 
 Ratios compare medians of launches in turns; pages, flags, problem and statistic are the same on both sides.
 Ranges and the number of launches are in the details. *Not measured* means that a peer was missing.

@@ -1,4 +1,4 @@
-// Which calls of MPI 4 the header declares:
+// Macros for the calls of MPI 4 that the header declares:
 //   KIVIAT_HAS_MPI4: persistent collectives, partitioned messages and sessions. Open MPI 5 has them, although it states
 //                    MPI 3.1; it lacks the large counts of MPI 4
 //   KIVIAT_HAS_MPIX: persistent collectives as extensions (Open MPI 4.1)

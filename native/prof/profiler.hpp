@@ -47,8 +47,8 @@ class Requests {
   std::uint64_t sets_[sets][ways] = {};
 };
 
-// What the start of a persistent collective adds to a counter: `word`, or if that is null, word `of_slot` of the slot
-// of the starting call.
+// A counter that the start of a persistent collective increments: `word`, or if that is null, word `of_slot` of the
+// slot of the starting call.
 struct Increment {
   Word* word;
   std::size_t of_slot;

@@ -179,7 +179,7 @@ struct UnderWay {
 };
 std::map<void*, std::shared_ptr<UnderWay>> by_place;
 std::multimap<MPI_Request, std::shared_ptr<UnderWay>> by_request;
-// What each start of a persistent request will receive.
+// The data that each start of a persistent request will receive.
 struct Persistent {
   Parts parts;
   bool collective;

@@ -96,7 +96,9 @@ def test_a_failed_validation_is_a_failed_check() -> None:
 
 
 def test_what_is_neither_is_refused() -> None:
-    with pytest.raises(InputError, match=r"x.txt has no known format; kiviat reads .*IMB-MPI1.*, OSU"):
+    with pytest.raises(
+        InputError, match=r"x.txt has no known format; kiviat reads the output of b_eff, GPCNeT, HPC"
+    ):
         parse("hello\nworld\n", "x.txt")
 
 

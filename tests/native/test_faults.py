@@ -31,7 +31,7 @@ ONE_WAY = {
     "put",
     "uniband",
 }
-# Benchmarks of calls that not every MPI has; a case says so.
+# Benchmarks of calls that some MPIs lack, where their cases are skipped with a reason.
 OPTIONAL = {"partitioned_pingpong": {"openmpi"}}
 # Benchmarks in which all ranks solve one problem, so damage to one rank's data affects the results of all.
 SPREADING = {"fft", "gears", "hpccg", "lj", "bt", "cg", "ft", "is", "lu", "mg", "sp"}

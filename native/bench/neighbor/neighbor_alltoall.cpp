@@ -27,8 +27,8 @@ class Halo {
       payload::poison(block(i), seed_, grid_.ranks()[i], opposite(i) * bytes_);
     t_.together();
     operation();
-    // What goes up arrives from below (MPI 4.0, section 8.6). Before MPI 4, libraries could order the blocks of a
-    // neighbour that is on several sides as they liked.
+    // A block sent upwards arrives from below (MPI 4.0, section 8.6). Before MPI 4, libraries could order the blocks of
+    // a neighbour that is on several sides as they liked.
     std::vector<bool> come(grid_.ranks().size(), false);
     const auto comes = [&](std::size_t i) -> bool {
       for (std::size_t sent = 0; sent < come.size(); ++sent)
@@ -44,7 +44,7 @@ class Halo {
  private:
   static std::size_t opposite(std::size_t i) { return i ^ 1; }  // the other side along the same dimension
   std::span<std::byte> block(std::size_t i) { return in.first().subspan(i * bytes_, bytes_); }
-  // Whether block `i` is block `sent` of the neighbour that it comes from.
+  // Returns whether block `i` is block `sent` of the neighbour that it comes from.
   bool is(std::size_t i, std::size_t sent) {
     return payload::first_wrong(block(i), seed_, grid_.ranks()[i], sent * bytes_) == bytes_;
   }

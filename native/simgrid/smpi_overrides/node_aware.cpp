@@ -82,7 +82,7 @@ int reduce_to(const void* send, void* receive, int count, MPI_Datatype type, MPI
   return flat.reduce(send, Elements(count, type).data(), count, type, op, root, comm);
 }
 
-// The steps within a node: in shared memory if the machine says so, else in messages.
+// The steps within a node: in shared memory if the machine gives its costs, else by messages.
 void reduce_here(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm here) {
   if (in_shared_memory(static_cast<double>(bytes_of(count, type))))
     kiviat::sim::reduce_in_memory(send, receive, count, type, op, root, here);

@@ -20,7 +20,7 @@ using simgrid::smpi::Datatype;
 
 kiviat::sim::SharedMemory costs;
 
-// What one rank has put into the segment for another and that other has not read yet, oldest first.
+// Vectors that one rank has put into the segment for another, which has not read them yet; oldest first.
 struct Cell {
   s4u::SemaphorePtr flags = s4u::Semaphore::create(0);
   std::deque<std::shared_ptr<Elements>> vectors;

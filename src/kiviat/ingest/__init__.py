@@ -19,7 +19,7 @@ from kiviat.record.valid import first_wrong, parse_json
 
 
 class Format(Protocol):
-    """What a module of `formats/` or of a site offers: `sniff` recognises an output, `parse` reads it."""
+    """Modules of `formats/` and of sites: `sniff` recognises an output, `parse` reads it."""
 
     NAME: str
 
