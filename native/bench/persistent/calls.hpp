@@ -1,5 +1,5 @@
-// Persistent collectives of MPI 4 (MPIX in Open MPI 4): set up once, outside the timed region, then started by
-// MPI_Start and completed by MPI_Wait.
+// Persistent requests, and persistent collectives of MPI 4 (MPIX in Open MPI 4): set up once, outside the timed region,
+// then started by MPI_Start and completed by MPI_Wait.
 #pragma once
 
 #include "measure/trial.hpp"
@@ -7,6 +7,11 @@
 #include "support/optional_call.hpp"
 
 namespace kiviat {
+
+// Throws Skip if the case wants rotating buffers, which a request that is bound to one buffer cannot use.
+inline void refuse_rotation(const Trial& t) {
+  if (t.text("cache") == "off") throw Skip("cache=off: a persistent request always uses the same buffer; leave it out");
+}
 
 // A collective that `init(request)` sets up at its first call, when all ranks are known to have their buffers. That
 // call belongs to the first check, or to the warm-up.
@@ -31,10 +36,10 @@ class PersistentCollective {
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-// Times the collective that `init` sets up. Throws Skip if the case wants rotating buffers. Collective.
+// Times the collective that `init` sets up. Collective.
 template <class Init>
 void persistent_calls(Trial& t, Init init) {
-  if (t.text("cache") == "off") throw Skip("cache=off: a persistent request always uses the same buffer; leave it out");
+  refuse_rotation(t);
   PersistentCollective once(init);
   t.per_call([&](std::int64_t) { once(); });
 }

@@ -8,14 +8,8 @@
 
 #include "measure/trial.hpp"
 #include "results/statistics.hpp"
-#include "support/failure.hpp"
 
 namespace kiviat {
-
-// Throws Skip if the case wants rotating buffers, which a request that is bound to one buffer cannot use.
-inline void refuse_rotation(const Trial& t) {
-  if (t.text("cache") == "off") throw Skip("cache=off: a persistent request always uses the same buffer; leave it out");
-}
 
 inline Axis form_axis() { return {"form_ms", "10", "ms", "time for each form, in each of seven passes"}; }
 

@@ -2,6 +2,7 @@
 // round trips with one persistent message, and with one for each partition, in turn with them, tell what this costs or
 // saves.
 #include "bench/pattern/settings.hpp"
+#include "bench/persistent/calls.hpp"
 #include "bench/persistent/compared_round_trips.hpp"
 #include "bench/pt2pt/partners.hpp"
 #include "support/optional_call.hpp"

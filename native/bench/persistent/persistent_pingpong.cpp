@@ -1,6 +1,7 @@
 // Persistent ping-pong: requests are set up once by MPI_Send_init and MPI_Recv_init, and started for each message. The
 // same round trips with MPI_Isend and MPI_Irecv, in turn with them, tell what this saves.
 #include "bench/pattern/settings.hpp"
+#include "bench/persistent/calls.hpp"
 #include "bench/persistent/compared_round_trips.hpp"
 #include "bench/pt2pt/partners.hpp"
 
