@@ -60,12 +60,15 @@ class Readable final : public Tabular {
     std::printf("\n# %s, %d ranks\n%12s %8s %12s %10s %10s %12s %12s  %s\n", outcome.benchmark.c_str(), outcome.ranks,
                 "bytes", "samples", "median/us", "low", "high", "min/us", "MB/s", "check");
   }
+  // "-" is unavailable: the interval of few samples, the bandwidth of a call without one.
+  static void cell(int width, int decimals, std::optional<double> value, double factor) {
+    value ? std::printf(" %*.*f", width, decimals, *value * factor) : std::printf(" %*s", width, "-");
+  }
   void row(std::int64_t bytes, const Outcome& outcome) override {
     const Summary time = summary(outcome, "time");
-    std::printf("%12" PRId64 " %8zu %12.3f %10.3f %10.3f %12.3f ", bytes, time.count, micro(time.p50),
-                micro(time.ci_low), micro(time.ci_high), micro(time.min));
-    const auto rate = summary(outcome, "bandwidth").p50;
-    rate ? std::printf("%12.2f", *rate / 1e6) : std::printf("%12s", "-");
+    std::printf("%12" PRId64 " %8zu", bytes, time.count);
+    cell(12, 3, time.p50, 1e6), cell(10, 3, time.ci_low, 1e6), cell(10, 3, time.ci_high, 1e6);
+    cell(12, 3, time.min, 1e6), cell(12, 2, summary(outcome, "bandwidth").p50, 1e-6);
     std::printf("  %s\n", outcome.result.check.c_str());
     if (find_benchmark(outcome.benchmark).traits.sampling == Sampling::study) values(outcome.result);
   }
