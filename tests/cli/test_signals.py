@@ -100,6 +100,38 @@ def test_the_second_signal_changes_nothing(hanging: Hanging) -> None:
     assert not any(map(running, pids))
 
 
+def test_a_program_that_is_being_started_ends_too(tmp_path: Path) -> None:
+    """A signal may arrive after a program has started, and before kiviat knows its process number.
+
+    The program then once survived: only the sentinel knows its session.
+    """
+    code = f"""
+import os, subprocess
+from kiviat.launch.process import children
+
+class Interrupted(subprocess.Popen):
+    def __init__(self, *words, **options):
+        super().__init__(*words, **options)
+        while not os.path.exists({str(tmp_path / "said")!r}):
+            pass
+        raise KeyboardInterrupt
+
+subprocess.Popen = Interrupted
+sentinel = children.Sentinel(lambda: None)
+sentinel.begin()
+try:
+    children.run(["sh", {str(tmp_path / "wrapper")!r}])
+except KeyboardInterrupt:
+    sentinel.dismiss()
+"""
+    (tmp_path / "wrapper").write_text(WRAPPER.format(trap='trap "" TERM', said=tmp_path / "said"))
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
+    left = [pid for pid in map(int, (tmp_path / "said").read_text().split()) if running(pid)]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left
+
+
 def test_what_was_ignored_stays_so(hanging: Hanging) -> None:
     """Ignored signals stay ignored, as under nohup."""
     process, _ = hanging(ignored=signal.SIGHUP)

@@ -100,7 +100,8 @@ def end_session(session: int) -> None:
 class Sentinel:
     """A process that waits for the end of kiviat, then ends programs' sessions and calls `clean`.
 
-    It is started before there are threads, and dismissed when kiviat ends normally.
+    It is started before there are threads, and dismissed when kiviat ends by itself. Then it ends programs
+    that a signal left behind while they were being started; run() ends all others.
     """
 
     def __init__(self, clean: Callable[[], object]) -> None:
@@ -118,7 +119,7 @@ class Sentinel:
         os.close(told)
 
     def dismiss(self) -> None:
-        """End the sentinel, even if begin() was interrupted."""
+        """End the sentinel and the programs that are left, even if begin() was interrupted."""
         global _to_sentinel  # noqa: PLW0603 (there is one sentinel for the process)
         _tell_sentinel(".")
         if _to_sentinel is not None:
@@ -152,15 +153,17 @@ def _watch(told: int, parent: int, clean: Callable[[], object]) -> None:
                 with suppress(OSError):
                     os.close(descriptor)
         sessions = set[int]()
+        dismissed = False
         with os.fdopen(told) as lines:
             for line in lines:
-                if line.startswith("."):
-                    os._exit(0)
+                if dismissed := line.startswith("."):
+                    break
                 (sessions.add if line[0] == "+" else sessions.discard)(int(line[1:]))
-        while os.getppid() == parent:  # the parent's files are closed, so it is about to end
+        while not dismissed and os.getppid() == parent:  # its files are closed, so it is about to end
             time.sleep(_LOOK_S)
         for session in sessions:
             end_session(session)
-        clean()
+        if not dismissed:
+            clean()
     finally:
         os._exit(0)
