@@ -11,7 +11,7 @@ from kiviat.plan.benchmark import (
 )
 from kiviat.plan.case import Case
 from kiviat.plan.estimate import Estimate, estimate
-from kiviat.plan.expand import COMMAND_LINE
+from kiviat.plan.expand import COMMAND_LINE, Overrides
 from kiviat.plan.load import (
     definition_benchmarks,
     load_arrangements,
@@ -23,7 +23,6 @@ from kiviat.plan.load import (
     plan_names,
     reload_plan,
 )
-from kiviat.plan.overrides import Overrides
 from kiviat.plan.plan import Plan
 from kiviat.plan.ranges import expand_ranks, expand_sizes
 

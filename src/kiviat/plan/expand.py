@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -23,27 +23,53 @@ AUTO = "auto"  # default of axes whose value the benchmark determines itself
 
 
 @dataclass(frozen=True)
+class Overrides:
+    """Overrides of a plan; None and empty values keep the plan's."""
+
+    benchmarks: Sequence[str] = ()
+    bytes: str | None = None
+    ranks: str | None = None
+    launches: int | None = None
+    seed: int | None = None
+    controls: Mapping[str, Scalar] = field(default_factory=dict)
+    axes: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the overrides that are given, by name."""
+        given = {name: value for name, value in vars(self).items() if value not in (None, (), {}, [])}
+        return {name: list(value) if name == "benchmarks" else value for name, value in given.items()}
+
+    def options(self) -> Iterator[tuple[str, str]]:
+        """Yield the given options that not all benchmarks support, with their values."""
+        given = {"-m": self.bytes, "-i": self.controls.get("iterations"), "-x": self.controls.get("warmup")}
+        given |= {"--sync": self.controls.get("sync"), "--budget": self.controls.get("budget_s")}
+        target = self.controls.get("target")
+        given["--target"] = None if not isinstance(target, float) else f"{100 * target:g}"
+        given["--pallas2"] = "" if self.controls.get("mode") == "pallas2" else None
+        for option, value in given.items():
+            if value is not None:
+                yield option, str(value)
+
+
+@dataclass(frozen=True)
 class Group:
     """A `[[cases]]` table of a plan, or the benchmarks that only the command line names.
 
-    The latter use their own sizes, if they have any (`own_sizes`). `asked_bytes`, `asked_ranks` and
-    `asked_axes` are from the command line. `nominal_s` is the duration of a study at the plan's sizes, if it
-    differs from the study's own.
+    The latter use their own sizes, if they have any (`own_sizes`). `nominal_s` is the duration of a study at
+    the plan's sizes, if it differs from the study's own.
     """
 
     benchmarks: Sequence[Benchmark]
     by_pattern: bool
     bytes: object
-    asked_bytes: str | None
     own_sizes: bool
     ranks: object
-    asked_ranks: str | None
     subset: bool
     axes: Mapping[str, Any]
-    asked_axes: Mapping[str, Any]
     controls: Mapping[str, Scalar]
     nominal_s: float | None
     where: str
+    overrides: Overrides
 
 
 def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tuple[list[Case], str | None]:
@@ -53,7 +79,7 @@ def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tup
     """
     sizes, misfits = _sizes(group, benchmark)
     reason = None
-    if misfits and (group.asked_bytes or not sizes):
+    if misfits and (group.overrides.bytes or not sizes):
         wrong = "" if not sizes else f", not {', '.join(map(str, misfits))}"
         reason = f"{benchmark.name} needs sizes in multiples of {benchmark.element_bytes} bytes{wrong}"
     marks = _marks(group, benchmark)
@@ -61,15 +87,15 @@ def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tup
     cases = []
     for axes in _settings(group, benchmark, available):
         rule = _rank_rule(group, benchmark, axes)
-        numbers = _ranks(group, benchmark, rule, available)
-        if not numbers:
+        counts = _ranks(group, benchmark, rule, available)
+        if not counts:
             reason = f"{benchmark.name} needs {rule}"
-        for ranks, size in product(numbers, sizes):
+        for ranks, size in product(counts, sizes):
             world = _world(group, ranks, axes, available)
             named = {**axes, "world": world} if group.subset and world != ranks else axes
-            name = case_id(benchmark.name, ranks, size, named | marks)
+            identity = case_id(benchmark.name, ranks, size, named | marks)
             about = (group.nominal_s or benchmark.nominal_s, benchmark.threads, benchmark.program)
-            cases.append(Case(name, benchmark.name, ranks, size, named, controls, world, *about))
+            cases.append(Case(identity, benchmark.name, ranks, size, named, controls, world, *about))
     return cases, reason
 
 
@@ -87,9 +113,9 @@ def _rank_rule(group: Group, benchmark: Benchmark, axes: Mapping[str, Scalar]) -
 
 def _ranks(group: Group, benchmark: Benchmark, rule: RankRule, available: int) -> tuple[int, ...]:
     where = f"{group.where}, for {benchmark.name}"
-    if group.asked_ranks is None:
+    if group.overrides.ranks is None:
         return expand_ranks(group.ranks, available, rule, where, strict=not group.by_pattern)
-    asked = expand_ranks(group.asked_ranks, available, rule, COMMAND_LINE, strict=False)
+    asked = expand_ranks(group.overrides.ranks, available, rule, COMMAND_LINE, strict=False)
     return asked or expand_ranks("all", available, rule, where)
 
 
@@ -98,7 +124,7 @@ def _sizes(group: Group, benchmark: Benchmark) -> tuple[list[int | None], list[i
     if not benchmark.sized:
         return [None], []
     usual = (group.own_sizes and benchmark.sizes) or group.bytes
-    sizes = expand_sizes(group.asked_bytes or usual, group.where)
+    sizes = expand_sizes(group.overrides.bytes or usual, group.where)
     element = benchmark.element_bytes
     fitting = [size for size in sizes if element == 1 or (size >= element and size % element == 0)]
     return list(fitting), [size for size in sizes if size not in fitting]
@@ -106,7 +132,7 @@ def _sizes(group: Group, benchmark: Benchmark) -> tuple[list[int | None], list[i
 
 def _settings(group: Group, benchmark: Benchmark, available: int) -> Iterator[dict[str, Scalar]]:
     """Yield the cross product of the axes, without values at their default."""
-    given = {name: value for name, value in group.asked_axes.items() if name in benchmark.axes}
+    given = {name: value for name, value in group.overrides.axes.items() if name in benchmark.axes}
     wanted = {**group.axes, **given}
     foreign = [name for name in wanted if name not in benchmark.axes]
     if foreign and group.by_pattern:

@@ -17,8 +17,8 @@ from kiviat.plan.benchmark import (
 )
 from kiviat.plan.case import Case
 from kiviat.plan.controls import checked_controls, refuse_contradictions
-from kiviat.plan.expand import COMMAND_LINE, Group, expand
-from kiviat.plan.overrides import Overrides, refuse_unknown_axes, refuse_unused
+from kiviat.plan.expand import COMMAND_LINE, Group, Overrides, expand
+from kiviat.plan.overrides import refuse_unknown_axes, refuse_unused
 from kiviat.plan.plan import Plan
 from kiviat.record import InputError, data_path
 from kiviat.record.files import read_toml
@@ -301,14 +301,12 @@ class _Base:
             benchmarks=benchmarks,
             by_pattern=by_pattern,
             bytes=settings["bytes"],
-            asked_bytes=self.overrides.bytes,
             own_sizes=where == COMMAND_LINE,
             ranks=settings["ranks"],
-            asked_ranks=self.overrides.ranks,
             subset=settings.get("subset", False),
             axes=settings.get("axes", {}),
-            asked_axes=self.overrides.axes,
             controls=controls,
             nominal_s=settings.get("nominal_s"),
             where=where if self.overrides.bytes is None else COMMAND_LINE,
+            overrides=self.overrides,
         )

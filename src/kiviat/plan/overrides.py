@@ -1,49 +1,17 @@
-"""Overrides of a plan by the command line, refused if they have no effect."""
+"""Refuses overrides by the command line that have no effect."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
 
 from kiviat.plan.controls import DEFAULTS
-from kiviat.plan.expand import COMMAND_LINE, Group
+from kiviat.plan.expand import COMMAND_LINE, Group, Overrides
 from kiviat.record import InputError
 from kiviat.record.suggestion import suggestion
-from kiviat.record.types import Scalar
 
 # Modes in which an option has an effect.
 _MODES = {"--target": {"adaptive"}, "--budget": {"adaptive"}, "--sync": {"adaptive", "fixed"}}
 _NAMED = 3  # of benchmarks listed in a message
-
-
-@dataclass(frozen=True)
-class Overrides:
-    """Overrides of a plan; None and empty values keep the plan's."""
-
-    benchmarks: Sequence[str] = ()
-    bytes: str | None = None
-    ranks: str | None = None
-    launches: int | None = None
-    seed: int | None = None
-    controls: Mapping[str, Scalar] = field(default_factory=dict)
-    axes: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the overrides that are given, by name."""
-        given = {name: value for name, value in vars(self).items() if value not in (None, (), {}, [])}
-        return {name: list(value) if name == "benchmarks" else value for name, value in given.items()}
-
-    def options(self) -> Iterator[tuple[str, str]]:
-        """Yield the given options that not all benchmarks support, with their values."""
-        given = {"-m": self.bytes, "-i": self.controls.get("iterations"), "-x": self.controls.get("warmup")}
-        given |= {"--sync": self.controls.get("sync"), "--budget": self.controls.get("budget_s")}
-        target = self.controls.get("target")
-        given["--target"] = None if not isinstance(target, float) else f"{100 * target:g}"
-        given["--pallas2"] = "" if self.controls.get("mode") == "pallas2" else None
-        for option, value in given.items():
-            if value is not None:
-                yield option, str(value)
 
 
 def refuse_unused(groups: Sequence[Group], overrides: Overrides) -> None:

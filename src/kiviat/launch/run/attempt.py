@@ -38,13 +38,13 @@ class LaunchCallbacks:
 class AttemptResult:
     """The cases without a record after a launch, in `left`.
 
-    If the launch failed, `reason` is the cause, and `victim` the case that was running, None if there was
+    If the launch failed, `reason` is the cause, and `current` the case that was running, None if there was
     none.
     """
 
     left: list[Case]
     reason: str | None = None
-    victim: Case | None = None
+    current: Case | None = None
 
 
 def timeout_s(case: Case | None) -> float:
@@ -175,11 +175,11 @@ class Attempt:
         return "; ".join(word for word in words if word) or None
 
     def _conclude(self, result: LaunchResult, reason: str | None) -> AttemptResult:
-        victim = None if self._ended else self._current
-        if victim:
-            del self._left[victim.id]
+        current = None if self._ended else self._current
+        if current:
+            del self._left[current.id]
             phase = "launch" if result.limit_s is None else "watchdog"
-            self._record(self._records.failed(victim, phase, str(reason), self._current_started))
+            self._record(self._records.failed(current, phase, str(reason), self._current_started))
         if self._ended:
             self.give_up(
                 list(self._left.values()), f"{self._program.name} ended before the case had a result"
@@ -188,7 +188,7 @@ class Attempt:
         self._close("failed" if reason else "ok", result.exit_status, reason)
         if not reason:
             shutil.rmtree(self._spec.folder, ignore_errors=True)
-        return AttemptResult(list(self._left.values()), None if self._ended else reason, victim)
+        return AttemptResult(list(self._left.values()), None if self._ended else reason, current)
 
     def _interrupted(self, status: int, signal: int) -> AttemptResult:
         self._close("interrupted", status, f"interrupted by signal {signal}")

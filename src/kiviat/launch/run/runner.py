@@ -239,10 +239,10 @@ class _Run:
             ended = attempt.run(interrupts)
             if ended.reason is None:
                 return
-            self._tell("death", ended.victim.id if ended.victim else None, ended.reason)
+            self._tell("death", ended.current.id if ended.current else None, ended.reason)
             barren = barren + 1 if len(ended.left) == len(cases) else 0
-            if ended.victim:
-                deaths[ended.victim.benchmark] += 1
+            if ended.current:
+                deaths[ended.current.benchmark] += 1
             given_up = _given_up(ended, deaths, barren)
             attempt.give_up(given_up, f"not tried again: {ended.reason}")
             cases = [case for case in ended.left if case not in given_up]

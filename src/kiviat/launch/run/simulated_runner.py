@@ -62,10 +62,10 @@ class SimulatedCase:
 
     def case(self) -> Case:
         """Return the case as in plans: one call of the benchmark, in the smallest launch that fits."""
-        name = case_id(self.benchmark, self.ranks, self.bytes, self.axes)
+        identity = case_id(self.benchmark, self.ranks, self.bytes, self.axes)
         controls: dict[str, Scalar] = {"mode": "once", "seed": 1}
         world = least_world(self.ranks, self.axes)
-        return Case(name, self.benchmark, self.ranks, self.bytes, dict(self.axes), controls, world)
+        return Case(identity, self.benchmark, self.ranks, self.bytes, dict(self.axes), controls, world)
 
 
 def simulate(asked: Sequence[SimulatedCase], tell: Callable[[str], None] = lambda text: None) -> list[Record]:
@@ -261,7 +261,7 @@ class _Work:
                 spec, KiviatBench(self.binary), left, LaunchCallbacks(launched, record, lambda case: None)
             )
             ended = attempt.run(self.interrupts)
-            if ended.reason is not None and ended.victim is None:
+            if ended.reason is not None and ended.current is None:
                 attempt.give_up(ended.left, f"not tried again: {ended.reason}")
                 return
             left = ended.left
