@@ -22,7 +22,7 @@ from kiviat.cli.options.arguments import parsed
 from kiviat.cli.options.request import RunRequest, Where
 from kiviat.cli.subcommands.run_job import job_of
 from kiviat.cli.subcommands.run_resumed import mpi_of, plan_of, resume_command, where_it_began
-from kiviat.launch.tools.core_rate import core_rate
+from kiviat.launch.tools.core_rate import core_rates
 from kiviat.plan import Estimate
 from kiviat.record import InputError
 from kiviat.store import RunDirectory
@@ -135,7 +135,7 @@ def test_no_module_of_the_working_directory_is_imported(
     for name in ("json.py", "numpy.py", "kiviat/__init__.py"):
         (tmp_path / name).write_text(f"open({str(tmp_path / 'EXECUTED')!r}, 'w')\n")
     monkeypatch.chdir(tmp_path)
-    assert core_rate() is not None
+    assert core_rates()
     plan: Any = SimpleNamespace(name="x", worlds=lambda: [2])
     job = job_of(RunRequest(where=Where(on="slurm")), plan, Estimate(1.0, 1.0), tmp_path / "no-run")
     done = subprocess.run(shlex.split(job.command), capture_output=True, text=True)

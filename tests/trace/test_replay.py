@@ -133,7 +133,13 @@ def test_a_replay_is_kept_shown_and_reported_as_simulated(
     (kept,) = records(tmp_path)
     assert (kept["benchmark"], kept["clock"], kept["ranks"]) == ("replay", "simulated", 2)
     assert "real time" in kept["notes"]["recorded"]
-    assert "core.flops of small, 1.00 Gflop/s, over" in kept["notes"]["speed of a core"]
+    rate = read_trace(recorded.path).rate
+    assert rate and rate.flops_min and rate.flops_max and rate.flops_min <= rate.flops <= rate.flops_max
+    speed = kept["notes"]["speed of a core"]
+    assert speed.startswith(
+        f"{1e9 / rate.flops:.3g} ({1e9 / rate.flops_max:.3g} to {1e9 / rate.flops_min:.3g}): "
+    )
+    assert "core.flops of small, 1.00 Gflop/s, over" in speed and " 10 readings, " in speed
     shown = kiviat(tmp_path, "show", "last")
     assert "total time" in shown.stdout and "predicted" in shown.stdout
     (page,) = (tmp_path / "runs").glob("*/report.html")

@@ -64,10 +64,7 @@ def _trace(layout: Layout, words: JsonObject, path: Path, streams_at: int, size:
         raise InputError(f"{path} is truncated: {size:,} of {expected:,} bytes; record the program again")
     rate = None
     if words.words.get("rate") is not None:
-        facts = words.inside("rate")
-        rate = Rate(facts.number("flops"), facts.text("how"))
-        if not rate.flops:
-            raise ValueError("rate.flops is 0")
+        rate = _rate(words.inside("rate"))
     return Trace(
         path=path,
         program=words.text("program"),
@@ -81,6 +78,19 @@ def _trace(layout: Layout, words: JsonObject, path: Path, streams_at: int, size:
         layout=layout,
         subject=words.text("subject") if words.words.get("subject") is not None else None,
     )
+
+
+def _rate(facts: JsonObject) -> Rate:
+    ends = [
+        facts.number(name) if facts.words.get(name) is not None else None
+        for name in ("flops_min", "flops_max")
+    ]
+    rate = Rate(facts.number("flops"), facts.text("how"), *ends)
+    if not rate.flops or not (ends[0] or rate.flops) <= rate.flops <= (ends[1] or rate.flops):
+        raise ValueError("rate.flops is 0, or not between flops_min and flops_max")
+    if 0.0 in ends:
+        raise ValueError("rate.flops_min or rate.flops_max is 0")
+    return rate
 
 
 def check(trace: Trace) -> None:

@@ -14,10 +14,16 @@ ENDED = 2  # native/trace/format.hpp: Stage
 
 @dataclass(frozen=True)
 class Rate:
-    """Compute rate of a core of the recording machine in flop/s; `how` names the measurement."""
+    """Compute rate of a core of the recording machine in flop/s, the median of several readings.
+
+    `how` names the measurement. `flops_min` and `flops_max` are the lowest and the highest reading; None if
+    there was one only, as in traces of earlier versions.
+    """
 
     flops: float
     how: str
+    flops_min: float | None = None
+    flops_max: float | None = None
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def _tell(path: Path, substrate: Substrate, trace: Trace, speed: Speed, replayed
     )
     messages = next(metric.mean for metric in record.metrics if metric.name == "network_messages")
     print(f"between nodes: {values['network_bytes']} in {messages:,.0f} messages")
-    quicker = "" if speed.ratio == float("inf") else f"a core there is {speed.ratio:.3g} of one here: "
+    quicker = "" if speed.ratio == float("inf") else f"a core there is {speed.text} of one here: "
     print(f"{quicker}{speed.how}")
     if substrate.machine:
         known = in_words(known_errors(substrate.machine), [PROGRAMS])

@@ -13,7 +13,7 @@ from kiviat.cli.text.waits import print_waits
 from kiviat.profile.recorded import recorded_in
 from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value
 from kiviat.report.table import Column, tabled
-from kiviat.trace import Trace, read_trace
+from kiviat.trace import Rate, Trace, read_trace
 
 
 def show(path: Path, form: str) -> int:
@@ -71,6 +71,13 @@ def _facts(trace: Trace) -> dict[str, Any]:
     }
 
 
+def _rate(rate: Rate) -> str:
+    if rate.flops_min is None or rate.flops_max is None:
+        return format_value(rate.flops, "flop/s")
+    ends = [format_value(end, "flop/s") for end in (rate.flops_min, rate.flops_max)]
+    return f"{format_value(rate.flops, 'flop/s')}, {ends[0]} to {ends[1]}"
+
+
 def _print(trace: Trace) -> None:
     print(bold(f"{trace.title} on {counted(trace.nodes, 'node')}"), dim(f"{trace.program}, {trace.library}"))
     if trace.timed:
@@ -83,7 +90,7 @@ def _print(trace: Trace) -> None:
         f"{format_value(min(computed), 's')} to {format_value(max(computed), 's')}"
     )
     if trace.rate:
-        print(dim(f"a core here: {format_value(trace.rate.flops, 'flop/s')} ({trace.rate.how})"))
+        print(dim(f"a core here: {_rate(trace.rate)} ({trace.rate.how})"))
     print()
     columns: list[Column[dict[str, Any]]] = [
         Column("operation", lambda one: one["operation"].replace("_", " ")),

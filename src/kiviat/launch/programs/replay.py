@@ -34,15 +34,27 @@ _REFUSES = "kiviat-replay: "  # native/trace/replay/main.cpp
 
 @dataclass(frozen=True)
 class Speed:
-    """Speed of a modelled core divided by that of a core of the recording machine; `how` names the source."""
+    """Speed of a modelled core divided by that of a core of the recording machine; `how` names the source.
+
+    `ratio_min` and `ratio_max` follow from the readings of the recording machine; None without several.
+    """
 
     ratio: float
     how: str
+    ratio_min: float | None = None
+    ratio_max: float | None = None
 
     @property
     def scale(self) -> float:
         """Seconds on the modelled machine per recorded second."""
         return 1 / self.ratio
+
+    @property
+    def text(self) -> str:
+        """The ratio, and its range if it is known: "0.52 (0.49 to 0.55)"."""
+        if self.ratio_min is None or self.ratio_max is None:
+            return f"{self.ratio:.3g}"
+        return f"{self.ratio:.3g} ({self.ratio_min:.3g} to {self.ratio_max:.3g})"
 
 
 def speed_of(trace: Trace, machine: Machine, given: float | None) -> Speed:
@@ -65,7 +77,8 @@ def speed_of(trace: Trace, machine: Machine, given: float | None) -> Speed:
         f"core.flops of {machine.name}, {format_value(flops, 'flop/s')}, over "
         f"{format_value(trace.rate.flops, 'flop/s')} of the recording machine: {trace.rate.how}"
     )
-    return Speed(flops / trace.rate.flops, how)
+    ends = [flops / end if end else None for end in (trace.rate.flops_max, trace.rate.flops_min)]
+    return Speed(flops / trace.rate.flops, how, *ends)
 
 
 @dataclass(frozen=True)
@@ -173,5 +186,5 @@ def _notes(trace: Trace, speed: Speed) -> dict[str, str]:
     return {
         "recorded": f"{trace.program} with {trace.library} on {where}: {took} of real time, in which ranks "
         f"computed for {computed} (median)",
-        "speed of a core": speed.how if infinite else f"{speed.ratio:.3g}: {speed.how}",
+        "speed of a core": speed.how if infinite else f"{speed.text}: {speed.how}",
     }

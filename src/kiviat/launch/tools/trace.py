@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kiviat.launch.mpi.build import RECORDER
-from kiviat.launch.tools.core_rate import core_rate
+from kiviat.launch.tools.core_rate import core_rates, rate_of
 from kiviat.launch.tools.preload import Tool, finishing
 from kiviat.launch.tools.user_command import LaunchFactory
 from kiviat.record import InputError
@@ -41,14 +41,16 @@ def traced(
 
     `state`: folder for the files of running ranks, which all nodes must see; by default next to `output`.
     """
+    readings = core_rates() if tool is TOOL else []
     folder, status = tool.run(
         lambda folder: tool.preloading(starting(folder), library, folder), output, state
     )
     with finishing(output):
         try:
-            written = any(folder.glob("rank-*.stream")) and pack(
-                folder, output, core_rate() if tool is TOOL else None, subject
-            )
+            written = any(folder.glob("rank-*.stream"))
+            if written:
+                readings += core_rates() if tool is TOOL else []
+                written = pack(folder, output, rate_of(readings), subject)
         except OSError as error:
             raise InputError(
                 f"cannot write {output}: {error.strerror}; the ranks' recordings are in {folder}"
