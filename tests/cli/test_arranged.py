@@ -81,7 +81,7 @@ def test_the_command_line_does_not_say_it_too(
     ("arrangement", "said"),
     [
         ('{ place = "cyclic" }', "write a table with a shape"),
-        ('{ shape = "8" }', "-n 8 is not a shape"),
+        ('{ shape = "8" }', "arrangements[0]: shape '8' is not a shape"),
         ('{ shape = "8x2", order = "cyclic" }', "unknown key 'order'"),
         ('{ shape = "8x2", place = 3 }', "place is 3"),
     ],

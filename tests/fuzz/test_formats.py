@@ -116,3 +116,16 @@ def test_named_pipes_are_refused(tmp_path: Path) -> None:
         ("run", "--on", "simulated:altix-bx2", "--replay", "./pipe"),
     ):
         assert run(*words) == 2
+
+
+def test_numbers_of_thousands_of_digits_are_refused() -> None:
+    """Python converts no more than 4,300 digits, and float() makes infinity of them."""
+    number = "9" * 5000
+    for words in (
+        ("run", "pingpong", "--on", f"emulated:{number}x2"),
+        ("run", "pingpong", "-n", f"{number}x2"),
+        ("run", "pingpong", "--budget", number, "--dry-run"),
+        ("what-if", "altix-bx2", "--set", f"nodes={number}", "pingpong"),
+        ("scaling", ".", "--at", number),
+    ):
+        assert run(*words) == 2

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kiviat import __version__
 from kiviat.record import RECORD_SCHEMA, InputError, Metric, Record
 from kiviat.record.case_id import case_id
+from kiviat.record.plain import whole_number
 from kiviat.record.types import Scalar
 
 _BETTER = {"s": "lower", "1": "lower"}  # all others: higher
@@ -50,9 +51,10 @@ def number(word: str, where: str) -> float:
 
 def whole(word: str, where: str) -> int:
     """Return an integer of at most 18 digits; InputError, naming `where`, for anything else."""
-    if not (word.isdecimal() and len(word) <= 18):
+    number = whole_number(word)
+    if number is None:
         raise InputError(f"{where}: {word[:40]!r} is not a whole number; is the file complete?")
-    return int(word)
+    return number
 
 
 def metric(

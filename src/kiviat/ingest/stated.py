@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kiviat.record.plain import whole_number
 from kiviat.record.valid import parse_json
 
 _MOST_RANKS = 1_000_000
@@ -193,8 +194,8 @@ def _count(options: Mapping[str, str], name: str) -> int | None:
 
 def _whole(word: str) -> int | None:
     """Return a number of ranks or nodes; None for other words and impossible numbers."""
-    number = int(word) if word.isdecimal() and len(word) < 10 else 0
-    return number if 0 < number <= _MOST_RANKS else None
+    number = whole_number(word)
+    return number if number and number <= _MOST_RANKS else None
 
 
 def _commands(text: str, values: _Variables) -> Iterator[str]:

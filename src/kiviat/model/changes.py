@@ -14,6 +14,7 @@ from kiviat.machine.modelled.quantity import Quantity, parse_value, quantity_jso
 from kiviat.model.numbers import text_of
 from kiviat.model.shapes import WITH_RADIX, fitting
 from kiviat.record import InputError
+from kiviat.record.plain import whole_number
 
 SOURCE = "what-if"
 _FACTOR = re.compile(r"(\d+(?:\.\d+)?)x")
@@ -138,7 +139,8 @@ def _changed(quantity: Quantity | None, value: str, place: str) -> Quantity:
     elif quantity and percent:
         number = quantity.value * (1 + float(percent[1]) / 100)
     else:
-        number = parse_value(int(value) if value.isdecimal() else value, unit, f"--set {place}")
+        whole = whole_number(value)
+        number = parse_value(value if whole is None else whole, unit, f"--set {place}")
     return Quantity(number, unit, text_of(number, unit), (SOURCE,), "assumed")
 
 
@@ -200,9 +202,10 @@ def _listed(value: str, place: str) -> list[int]:
 
 
 def _whole(word: str, place: str) -> int:
-    if not word.strip().isdecimal():
+    number = whole_number(word)
+    if number is None:
         raise InputError(f"--set {place}={word}: give whole numbers, such as 4 or 8,4")
-    return int(word)
+    return number
 
 
 def _merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from kiviat.analysis.published.question import Row
 from kiviat.record import InputError
 from kiviat.record.files import read_text
+from kiviat.record.plain import whole_number
 from kiviat.record.published import UNITS, Claim, Fact, Paper, Series, System
 from kiviat.record.types import Scalar
 
@@ -85,16 +86,18 @@ def _axes(text: str, where: str) -> dict[str, tuple[Scalar, ...]]:
         name, equals, value = word.partition("=")
         if not (name and equals and value):
             raise InputError(f"{where}: axes is {text!r}; give NAME=VALUE, separated by spaces")
-        axes[name] = (int(value) if value.isdecimal() else value,)
+        whole = whole_number(value)
+        axes[name] = (value if whole is None else whole,)
     return axes
 
 
 def _whole(text: str, name: str, where: str) -> int | None:
     if not text:
         return None
-    if not text.isdecimal():
+    number = whole_number(text)
+    if number is None:
         raise InputError(f"{where}: {name} is {text!r}; give a whole number")
-    return int(text)
+    return number
 
 
 def _number(text: str, where: str) -> float:

@@ -20,6 +20,7 @@ from kiviat.placement.binding import bound
 from kiviat.placement.layout import Layout, Place
 from kiviat.placement.placefile import read_places
 from kiviat.record import InputError
+from kiviat.record.plain import whole_number
 from kiviat.record.units import counted
 
 _POLICIES = "blocked, cyclic, plane:K or file:PATH"
@@ -65,9 +66,10 @@ def _plane_size(policy: str) -> int | None:
     if policy in ("blocked", "cyclic"):
         return None if policy == "blocked" else 1
     if kind == "plane":
-        if not argument.isdecimal() or not int(argument):
+        size = whole_number(argument)
+        if not size:
             raise InputError(f"--place {policy}: a plane has at least 1 rank; write plane:K such as plane:2")
-        return int(argument)
+        return size
     near = get_close_matches(kind, ("blocked", "cyclic", "plane", "file"), n=1)
     hint = f"; did you mean {near[0]!r}?" if near and not colon else f"; give {_POLICIES}"
     raise InputError(f"--place {policy!r} is not a placement{hint}")

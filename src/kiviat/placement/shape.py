@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kiviat.record import InputError
 
-_SHAPE = re.compile(r"\s*(\d+)\s*[xX]\s*(\d+)\s*")
+_SHAPE = re.compile(r"\s*([0-9]{1,9})\s*[xX]\s*([0-9]{1,9})\s*")
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class Shape:
         return self.nodes * self.per_node
 
 
-def parse_shape(text: str) -> Shape:
-    """Return the shape that `text` such as "8x2" denotes; InputError for anything else."""
+def parse_shape(text: str, where: str = "-n") -> Shape:
+    """Return the shape that `text` such as "8x2", given in `where`, denotes; InputError for anything else."""
     match = _SHAPE.fullmatch(text)
     if not match or not int(match[1]) or not int(match[2]):
-        raise InputError(f"-n {text} is not a shape; write NODESxRANKS such as 8x2")
+        raise InputError(f"{where} {text!r} is not a shape; write NODESxRANKS such as 8x2")
     return Shape(int(match[1]), int(match[2]))

@@ -15,7 +15,7 @@ from kiviat.placement.graph import Floats, Integers
 from kiviat.placement.routes import Routes
 from kiviat.record import InputError
 
-_SHAPE = re.compile(r"(\d+)x(\d+)(?:x(\d+))?")
+_SHAPE = re.compile(r"([0-9]{1,9})x([0-9]{1,9})(?:x([0-9]{1,9}))?")
 # The distance matrix of more nodes takes more than a gigabyte.
 _MOST_NODES = 8192
 

@@ -40,5 +40,5 @@ def _arrangement(table: Any, where: str) -> Arrangement:
             raise InputError(f"unknown key {key!r} in {where}; known: {', '.join(_KEYS)}")
         if not isinstance(value, str):
             raise InputError(f"{key} is {value!r} in {where}; give text")
-    parse_shape(table["shape"])
+    parse_shape(table["shape"], f"{where}: shape")
     return Arrangement(**table)

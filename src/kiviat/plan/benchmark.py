@@ -11,6 +11,7 @@ from math import isqrt
 from typing import Any
 
 from kiviat.record import InputError
+from kiviat.record.plain import whole_number
 from kiviat.record.suggestion import suggestion
 from kiviat.record.types import Scalar
 
@@ -132,7 +133,8 @@ class Benchmark:
 
 def number_or_text(value: Scalar) -> Scalar:
     """Return a decimal text as an integer; `--describe` and the command line have numbers as text."""
-    return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 19 else value
+    number = whole_number(value) if isinstance(value, str) else None
+    return value if number is None else number
 
 
 def shipped_benchmarks() -> list[dict[str, Any]]:

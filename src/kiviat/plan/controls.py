@@ -29,6 +29,8 @@ def _count(least: int) -> Callable[[object], bool]:
     return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
+# Thirty years, so that estimates of a run's time are finite.
+_MOST_S = 1e9
 _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "mode": (
         ("adaptive", "fixed", "once", "pallas2").__contains__,
@@ -36,7 +38,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "sync": (("window", "barrier").__contains__, '"window" or "barrier"'),
     "target": (lambda value: _number(value) and 0 < value < 1, "a fraction between 0 and 1, such as 0.02"),
-    "budget_s": (lambda value: _number(value) and value > 0, "seconds above 0"),
+    "budget_s": (lambda value: _number(value) and 0 < value <= _MOST_S, "seconds above 0, at most 1e9"),
     "min_samples": (_count(1), "a whole number of at least 1"),
     "max_samples": (_count(1), "a whole number of at least 1"),
     "iterations": (_count(1), "a whole number of at least 1"),

@@ -1,4 +1,4 @@
-"""Makes names safe for file names and job scripts, and values for JSON."""
+"""Makes names safe for file names and job scripts, values for JSON, and digits numbers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,20 @@ from dataclasses import asdict, is_dataclass
 from datetime import date, time
 from decimal import Decimal
 
+# 64-bit numbers have them all; Python refuses to convert thousands.
+_MOST_DIGITS = 18
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def plain_name(text: str) -> str:
     """Return `text` with each run of characters other than ASCII letters, digits and "_.-" as one "-"."""
     return _NO_NAME.sub("-", text)
+
+
+def whole_number(text: str) -> int | None:
+    """Return the number that at most 18 decimal digits, between blanks, denote; None for other text."""
+    digits = text.strip()
+    return int(digits) if digits.isdecimal() and len(digits) <= _MOST_DIGITS else None
 
 
 def json_value(value: object) -> object:

@@ -12,6 +12,7 @@ from kiviat.cli.text.scaling import as_json, print_readings, published_json
 from kiviat.cli.text.table import print_csv, print_json
 from kiviat.cli.text.values import print_warnings
 from kiviat.record import InputError
+from kiviat.record.plain import whole_number
 
 
 def execute(request: ScalingRequest) -> int:
@@ -39,7 +40,9 @@ def execute(request: ScalingRequest) -> int:
 
 
 def _at(given: str | None) -> list[int]:
-    words = [word.strip() for word in given.split(",")] if given is not None else []
-    if not all(word.isdecimal() and int(word) > 0 for word in words):
+    if given is None:
+        return []
+    ranks = {whole_number(word) for word in given.split(",")}
+    if not all(ranks):
         raise InputError(f"--at {given!r}: give numbers of ranks, such as 64 or 64,128")
-    return sorted({int(word) for word in words})
+    return sorted(number for number in ranks if number)

@@ -31,6 +31,7 @@ from kiviat.placement import Layout
 from kiviat.plan import Overrides, load_plan
 from kiviat.plan.case import Case
 from kiviat.record import InputError, Record
+from kiviat.record.plain import whole_number
 from kiviat.record.published import Fact
 from kiviat.record.units import format_bytes, format_value
 from kiviat.report.table import Column, Value, tabled
@@ -127,12 +128,13 @@ def _replayed(
 
 
 def _ranks(request: WhatIfRequest) -> tuple[int, Where]:
-    ranks, where = settled_shape(request.ranks, request.where)
-    if ranks is None:
+    text, where = settled_shape(request.ranks, request.where)
+    if text is None:
         raise InputError("what-if needs a number of ranks: -n 8, or -n 8x2")
-    if not ranks.isdecimal() or int(ranks) < 1:
-        raise InputError(f"-n {ranks!r}: give a number of ranks, or NODESxRANKS such as 8x2")
-    return int(ranks), where
+    ranks = whole_number(text)
+    if not ranks:
+        raise InputError(f"-n {text!r}: give a number of ranks, or NODESxRANKS such as 8x2")
+    return ranks, where
 
 
 def _cases(request: WhatIfRequest, ranks: int) -> Sequence[Case]:

@@ -22,6 +22,7 @@ from kiviat.launch.run.supervise import LaunchResult
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.simulated import Simulated
 from kiviat.record import InputError, Metric
+from kiviat.record.plain import whole_number
 from kiviat.record.units import counted
 from kiviat.store import call_run
 
@@ -107,9 +108,10 @@ def ranks_of(text: str | None) -> int | None:
     """Return the number in `-n`, None without it. Raise InputError for anything but one number."""
     if text is None:
         return None
-    if not text.isdigit() or int(text) < 1:
+    ranks = whole_number(text)
+    if not ranks:
         raise InputError(f"-n is {text!r}; give one number of ranks, such as 8")
-    return int(text)
+    return ranks
 
 
 def simulated_start(start: LaunchSpec, substrate: Simulated, folder: Path, compute: float) -> LaunchSpec:

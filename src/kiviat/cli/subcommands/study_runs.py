@@ -18,6 +18,7 @@ from kiviat.cli.subcommands.run_replay import replay_once
 from kiviat.cli.subcommands.study_profiles import profile
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.record import InputError, write_whole
+from kiviat.record.plain import whole_number
 from kiviat.record.studies import StudyDefinition, StudyRun
 from kiviat.record.units import counted
 from kiviat.store import list_runs, read_run
@@ -74,11 +75,12 @@ def _asked(request: StudyRequest) -> tuple[int | None, int | None]:
     if request.ranks is None:
         return None, None
     text, where = settled_shape(request.ranks, Where())
-    if text is None or not text.isdecimal() or int(text) < 1:
+    ranks = whole_number(text or "")
+    if not ranks:
         raise InputError(
             f"-n {request.ranks!r}: give a number such as 64, or nodes x ranks on each such as 8x8"
         )
-    return int(text), where.ppn
+    return ranks, where.ppn
 
 
 def _split(word: str) -> list[str]:

@@ -23,7 +23,7 @@ _DELAY_UNITS = {
     "s": Fraction(1),
 }
 _FORM = "write NODESxSLOTS[,rate=…][,delay=…], such as 4x2,rate=1Gbit,delay=50us"
-_SHAPE = re.compile(r"([+-]?\d+)x([+-]?\d+)")
+_SHAPE = re.compile(r"([+-]?[0-9]{1,9})x([+-]?[0-9]{1,9})")
 _QUANTITY = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([a-zA-Zµ]*)")
 
 

@@ -11,6 +11,7 @@ from kiviat.launch.mpi.linkage import launcher_family
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import launcher_options
 from kiviat.record import InputError
+from kiviat.record.plain import whole_number
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,9 @@ def taken_apart(words: Sequence[str]) -> LauncherCommand:
             )
         if name in known.ranks:
             value = value or (words[at + 1] if at + 1 < len(words) else "")
-            if not value.isdecimal():
+            ranks = whole_number(value)
+            if ranks is None:
                 raise InputError(f"{name} {value} in `{said}` is not a number of ranks; write -n 16")
-            ranks = int(value)
             at += 1 if "=" in words[at] else 2
             continue
         count = 1 + (0 if "=" in words[at] else values.get(name, 0))
