@@ -14,14 +14,15 @@ import os
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
-from kiviat.launch.mpi.build import build
+from kiviat.launch.mpi.build import PROFILER, PROGRAM, RECORDER, build
 from kiviat.launch.mpi.toolchain import find_toolchain
+from kiviat.launch.mpi.vendors import SIMULATOR
 from tests.builds import FOLDERS
 
 from .campaign import Campaign, bad, table
+from .trial import Setting
 
 
 def main() -> int:
@@ -35,13 +36,16 @@ def main() -> int:
     parser.add_argument("--kind", help="only faults that begin so")
     asked = parser.parse_args()
     os.environ.update(FOLDERS)
-    program = build(find_toolchain(asked.mpi))
+    toolchain, simulator = find_toolchain(asked.mpi), find_toolchain(SIMULATOR)
+    products = [build(toolchain, product=product) for product in (PROGRAM, PROFILER, RECORDER)]
+    products.append(build(simulator))
     results: list[dict[str, Any]] = []
     with (
         tempfile.TemporaryDirectory(prefix="kiviat-faults-") as folder,
         ThreadPoolExecutor(asked.jobs) as pool,
     ):
-        campaign = Campaign(asked.mpi, asked.seed, program, Path(folder))
+        setting = Setting(list(map(str, products)), str(toolchain.mpiexec), folder)
+        campaign = Campaign(asked.mpi, asked.seed, setting)
         trials = campaign.trials(asked.first, asked.trials, asked.phase, asked.kind)
         for result in pool.map(campaign.attempt, trials):
             print(json.dumps(result), flush=True)

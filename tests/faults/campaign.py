@@ -6,11 +6,11 @@ import json
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 from . import world
 from .plan import PHASES, Trial, planned
+from .trial import Setting
 
 _MODULE = "tests.faults.trial"
 _LIMIT_S = 300.0
@@ -20,11 +20,11 @@ _ATTEMPTS = 5
 
 
 class Campaign:
-    def __init__(self, mpi: str, seed: int, program: Path, folder: Path) -> None:
+    def __init__(self, mpi: str, seed: int, setting: Setting) -> None:
         self.mpi = mpi
         self.seed = seed
-        self._common = {"program": str(program), "templates": str(folder)}
-        self.templates = _inside({**self._common, "mpi": mpi})
+        self._setting = asdict(setting)
+        self.templates = _inside({"setting": self._setting, "mpi": mpi})
 
     def trials(
         self, first: int, number: int, phase: str | None = None, kind: str | None = None
@@ -40,7 +40,7 @@ class Campaign:
         """Run a trial and return its observations, which contain "missed" if the fault was not injected."""
         for attempt in range(_ATTEMPTS):
             earlier = replace(trial, offset_s=trial.offset_s / 2**attempt)
-            said = _inside({**self._common, "trial": asdict(earlier)})
+            said = _inside({"setting": self._setting, "trial": asdict(earlier)})
             if not said.get("missed"):
                 break
         return said

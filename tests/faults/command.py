@@ -20,16 +20,33 @@ LIMIT_S = 60.0
 _KEPT_CHARACTERS = 1500
 
 
-def measuring(mpi: str) -> list[str]:
-    """Return the arguments of a run of three launches with six cases of 0.1 s. A time budget is used, because
-    a fixed number of iterations could take minutes on busy cores.
+# Where runs are made, by phase; in all other phases they are made on this machine.
+WHERE = {"simulated": "simulated:cray-opteron", "emulated": "emulated:2x1"}
+
+
+def measuring(mpi: str, phase: str = "launch") -> list[str]:
+    """Return the arguments of a run of three launches with six cases of 0.1 s, on the machine that belongs to
+    the phase. A time budget is used, because a fixed number of iterations could take minutes on busy cores.
+    Simulated cases take no time: there are more of them, each once.
     """
+    report = ["--report", str(REPORT)]
+    if phase == "simulated":
+        what = "pingpong allreduce bcast -n 2,4,8 -m 0:64K"
+        return ["run", "--on", WHERE[phase], *what.split(), *report]
     what = "pingpong allreduce -n 2 -m 8,1K,64K --launches 3 --budget 0.1 --target 0.1"
-    return ["run", "--mpi", mpi, *what.split(), "--report", str(REPORT)]
+    on = ["--on", WHERE[phase]] if phase in WHERE else []
+    return ["run", "--mpi", mpi, *on, *what.split(), *report]
 
 
-def resuming(mpi: str, folder: Path) -> list[str]:
-    return ["run", "--mpi", mpi, "--resume", str(folder), "--report", str(REPORT)]
+def resuming(mpi: str, folder: Path, phase: str = "launch") -> list[str]:
+    family = [] if phase == "simulated" else ["--mpi", mpi]
+    return ["run", *family, "--resume", str(folder), "--report", str(REPORT)]
+
+
+def profiling(phase: str, mpiexec: str, program: str, target: Path) -> list[str]:
+    """Return the arguments that profile or trace a program of about a second."""
+    what = "-n 2 {} pingpong allreduce -m 8,1024,65536 --budget 0.2 --target 0.1"
+    return [phase, "-o", str(target), "--", mpiexec, *what.format(program).split()]
 
 
 @dataclass

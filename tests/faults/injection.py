@@ -60,6 +60,8 @@ def disturb(kind: str, folder: Path | None, disk: Path) -> Undo | None:
         return _remove(world.TEMPORARY)
     elif kind == "cwd removed":
         return _remove(world.WORK)
+    elif kind.startswith("clock"):
+        world.set_clock("+1d" if kind == "clock forward" else "-1d")
     return nothing
 
 

@@ -27,12 +27,12 @@ class Judgement:
     lists all violations other than missing or unexpected messages.
     """
 
-    def __init__(self, row: Expected, early: bool, target: Path, templates: Path) -> None:
+    def __init__(self, row: Expected, early: bool, target: Path, templates: Path, phase: str) -> None:
         self._row = row
         self._early = early
         self._target = target
         self._undisturbed = templates / "outputs" / target.name
-        self._planned = planned_in(templates)
+        self._planned = planned_in(templates, phase)
         self.silent = False
         self.wrong_words = False
         self.wrong: list[str] = []

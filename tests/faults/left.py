@@ -22,13 +22,13 @@ _BASIC = re.compile(r"basic-.*-[0-9a-f]{16}")
 class Left:
     """Detects leftovers of a trial.
 
-    `mounts` existed before; `target` is the requested output file; `cached` is the permitted build folder. If
+    `mounts` existed before; `target` is the requested output file; `cached` are the permitted builds. If
     `stuck`, the disk was read-only, and a complete run may keep folders of launches.
     """
 
     mounts: Collection[str]
     target: Path
-    cached: Path
+    cached: Collection[Path]
     stuck: bool
 
     def __call__(self, builds: bool) -> list[str]:
@@ -41,6 +41,7 @@ class Left:
             _reap()
             found[:] = [f"process {name}" for name in world.processes().values()]
             found.extend(f"mount {path}" for path in world.mounts() - set(self.mounts))
+            found.extend(f"interface {name}" for name in world.interfaces())
             found.extend(str(path) for path in world.everything() if not self._belongs(path, builds))
             return not found
 
@@ -48,10 +49,12 @@ class Left:
         return sorted(found)
 
     def _belongs(self, path: Path, builds: bool) -> bool:
-        if path == self.target or path.is_relative_to(LOGS) or path.is_relative_to(world.BIN):
+        if path in (self.target, world.CLOCK) or any(map(path.is_relative_to, (LOGS, world.BIN))):
             return True
-        if path.is_relative_to(world.CACHE):
-            kept = path.is_relative_to(self.cached) or any(map(_BASIC.fullmatch, path.parent.parts))
+        if path.is_relative_to(world.CACHE) and not path.is_relative_to(world.BUILDS):
+            return not path.name.startswith(".")
+        if path.is_relative_to(world.BUILDS):
+            kept = any(map(path.is_relative_to, self.cached)) or any(map(_BASIC.fullmatch, path.parent.parts))
             return not builds or kept or path.suffix == ".lock"
         if path.is_relative_to(world.RUNS) and path != world.RUNS:
             return _is_of_run(path, self.stuck)

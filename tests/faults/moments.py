@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import world
+from .command import WHERE
 from .ledger import run_json, whole_lines
-from .plan import Trial
+from .plan import PROFILERS, Trial
 
 COMPILERS = ("cmake", "ninja", "cc1plus")
-LAUNCHERS = ("mpiexec", "mpirun", "orterun", "mpiexec.hydra", "mpiexec.openmpi", "mpiexec.mpich")
-RANKS = ("kiviat-bench", "kiviat-bench-ba")  # names of processes have 15 characters
+LAUNCHERS = ("mpiexec", "mpirun", "orterun", "mpiexec.hydra", "mpiexec.openmpi", "mpiexec.mpich", "smpirun")
+RANKS = ("kiviat-bench", "kiviat-bench-ba", "smpimain")  # names of processes have 15 characters
 QUERY_ENGINE = "_duckdb"  # a library that is loaded when a report or an export begins
 
 
@@ -23,6 +24,7 @@ class View:
     command: str
     pid: int
     folder: Path | None
+    where: str = ""  # of a run that is not made on this machine: "simulated", "emulated"
 
     def launches(self) -> list[str]:
         """Return the names of the existing launch folders: "probe", "0", "1", …"""
@@ -53,6 +55,8 @@ class View:
         """Return the current phase of the command, as seen from outside."""
         if self.command != "run":
             return self.command
+        if self.where:
+            return "report" if self.is_complete() else self.where
         if self.named(*COMPILERS):
             return "build"
         if self.folder is None:
@@ -79,9 +83,13 @@ def begins(trial: Trial, step: int) -> Callable[[View], bool]:
 
 def _begins(trial: Trial, step: int) -> Callable[[View], bool]:
     detail = trial.detail
+    if trial.phase == "start" or trial.kind == "two resumes":
+        return lambda view: True
+    if trial.phase in WHERE:
+        return lambda view: view.folder is not None and (step % 3 != 0 or bool(view.launches()))
+    if trial.phase in PROFILERS:
+        return lambda view: step % 3 == 0 or bool(view.named(*RANKS))
     match trial.phase:
-        case "start":
-            return lambda view: True
         case "build":
             return lambda view: bool(view.named(COMPILERS[step % len(COMPILERS)]))
         case "probe":
@@ -90,12 +98,12 @@ def _begins(trial: Trial, step: int) -> Callable[[View], bool]:
             return lambda view: view.events(detail) > step % 8 and bool(view.named(*RANKS))
         case "between":
             return lambda view: view.has_ended(int(detail)) and detail not in view.launches()
-        case "resume" if trial.kind == "two resumes":
-            return lambda view: True
         case "resume":
-            if step % 3 == 0:
-                return lambda view: bool(view.launches())
-            return lambda view: any(view.events(name) > step % 8 for name in {*view.launches()} - {"probe"})
+            return lambda view: (
+                bool(view.launches())
+                if step % 3 == 0
+                else any(view.events(name) > step % 8 for name in {*view.launches()} - {"probe"})
+            )
         case "report" if detail == "run":
             return View.is_complete
         case _:

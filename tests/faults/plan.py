@@ -13,12 +13,17 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
-# Arguments of `kiviat` for each phase; moments.py detects the phases.
-PHASES = ("start", "build", "probe", "launch", "between", "report", "export", "resume")
+# Phases of a run on this machine, and other commands; moments.py detects when they have begun.
+PHASES = (
+    *("start", "build", "probe", "launch", "between", "report", "export", "resume"),
+    *("simulated", "emulated", "profile", "trace"),
+)
+PROFILERS = ("profile", "trace")
 
 SIGNALS = ("KILL", "INT", "TERM", "HUP", "STOP+CONT", "INT+INT", "TERM+INT", "HUP+TERM", "INT+KILL")
 FILES = ("disk full", "read-only", "folder moved", "folder removed")
 SURROUNDINGS = ("stdout closed", "TMPDIR removed", "cwd removed")
+CLOCKS = ("clock forward", "clock back")
 TO_OTHERS = ("KILL", "INT", "TERM", "STOP+CONT")
 OUTPUTS = ("csv", "json", "parquet")
 
@@ -32,6 +37,10 @@ OFFSET_S = {
     "report": 0.3,
     "export": 0.15,
     "resume": 0.2,
+    "simulated": 0.5,
+    "emulated": 2.0,
+    "profile": 1.5,
+    "trace": 1.5,
 }
 
 
@@ -91,13 +100,16 @@ def _possible(phase: str) -> Iterator[tuple[str, str]]:
         yield kind, "group"
     if phase == "build":
         yield from ((kind, "compiler") for kind in ("KILL", "TERM"))
-    if phase in ("probe", "launch", "resume"):
+    if phase in ("probe", "launch", "resume", "simulated", "emulated", *PROFILERS):
         yield from ((kind, target) for target in ("launcher", "rank") for kind in TO_OTHERS)
     for kind in FILES:
-        if phase not in ("start", "build") or kind in ("disk full", "read-only"):
+        if phase not in ("start", "build", *PROFILERS) or kind in ("disk full", "read-only"):
             yield kind, "-"
     for kind in SURROUNDINGS:
         yield kind, "-"
+    # The library that steps clocks does not go with the one that lets ranks of emulated nodes yield.
+    if phase not in ("build", "emulated", *PROFILERS):
+        yield from ((kind, "-") for kind in CLOCKS)
     if phase == "resume":
         yield from (("two resumes", "-"), ("two resumes", "-"))
 

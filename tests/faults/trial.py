@@ -1,10 +1,10 @@
 """One trial, as the first process of its own namespaces:
 
-python -m tests.faults.trial '{"trial": …, "program": …, "templates": …}'
+python -m tests.faults.trial '{"trial": …, "setting": …}'
 
 It starts a command, waits for its phase, injects the fault, examines the state, continues as a user would,
-and prints its observations as one line of JSON. Without the key "trial" it creates the runs from which trials
-start.
+and prints its observations as one line of JSON. With the key "mpi" instead of "trial" it creates the results
+that trials start from and are compared with.
 """
 
 from __future__ import annotations
@@ -15,29 +15,53 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from . import injection, templates, world
-from .command import LIMIT_S, LOGS, POLL_S, REPORT, Command, measuring, resuming, wait_until
+from .command import (
+    LIMIT_S,
+    LOGS,
+    POLL_S,
+    REPORT,
+    WHERE,
+    Command,
+    measuring,
+    profiling,
+    resuming,
+    wait_until,
+)
 from .expected import expected
 from .judgement import OLD, Judgement
 from .ledger import RUN, Ledger, run_json
 from .left import Left
 from .moments import View, begins
-from .plan import Trial
+from .plan import CLOCKS, PROFILERS, Trial
+from .templates import finished_in
 
 # Approximate processor time that Python uses before Kiviat's own code runs. Until then, a signal ends the
 # process without a message from Kiviat.
 EARLY_S = 0.06
 
 
+@dataclass(frozen=True)
+class Setting:
+    """What the trials of a campaign share: built programs and libraries, of which the first is kiviat-bench;
+    its launcher; and the folder of templates.
+    """
+
+    products: list[str]
+    mpiexec: str
+    templates: str
+
+
 class Experiment:
-    def __init__(self, trial: Trial, program: Path, folder: Path) -> None:
+    def __init__(self, trial: Trial, setting: Setting) -> None:
         self.trial = trial
-        self.templates = folder
+        self.setting = setting
+        self.templates = Path(setting.templates)
         self.chance = Random(f"{trial.seed} {trial.mpi} {trial.index} inside")
         self.commands: list[Command] = []
         self.folder: Path | None = None
@@ -45,9 +69,9 @@ class Experiment:
         self.seen = self.lost = self.at_fault = 0
         self.phase = trial.phase
         self.early = False
-        self.variables = world.building(program) if trial.phase == "build" else world.built(program)
-        self.target = world.OUT / f"export.{trial.detail}" if trial.phase == "export" else REPORT
-        cached = world.CACHE / "kiviat/build" / program.parent.name
+        self.target = _target(trial)
+        self.variables = self._variables()
+        cached = [world.BUILDS / path.name for path in (self.templates / "builds").iterdir()]
         self.left = Left(world.mounts(), self.target, cached, stuck=trial.kind == "read-only")
 
     def run(self) -> dict[str, Any]:
@@ -88,13 +112,21 @@ class Experiment:
 
     # Before the fault.
 
+    def _variables(self) -> dict[str, str]:
+        if self.trial.phase == "build":
+            return world.building(Path(self.setting.products[0]))
+        world.copy(self.templates / "builds", world.BUILDS)
+        if self.trial.kind in CLOCKS:
+            return world.stepped()
+        return world.AS_ROOT if self.trial.phase in PROFILERS else {}
+
     def _reads(self) -> bool:
         """Return whether the command is a report or an export, which cannot be resumed."""
         return self.trial.phase == "export" or (self.trial.phase, self.trial.detail) == ("report", "report")
 
     def _start(self) -> Command:
         if self._reads() or self.trial.phase == "resume":
-            template = self.templates / ("finished" if self._reads() else "interrupted")
+            template = finished_in(self.templates) if self._reads() else self.templates / "interrupted"
             self.folder = world.RUNS / json.loads((template / RUN).read_text())["id"]
             world.copy(template, self.folder)
         if self.chance.random() < 0.5:
@@ -102,8 +134,11 @@ class Experiment:
         return self._command(self._words(), self.trial.kind == "stdout closed")
 
     def _words(self) -> list[str]:
+        if self.trial.phase in PROFILERS:
+            setting = self.setting
+            return profiling(self.trial.phase, setting.mpiexec, setting.products[0], self.target)
         if self.folder is None:
-            return measuring(self.trial.mpi)
+            return measuring(self.trial.mpi, self.trial.phase)
         if self.trial.phase == "resume":
             return resuming(self.trial.mpi, self.folder)
         return [
@@ -130,7 +165,8 @@ class Experiment:
     def _view(self, command: Command) -> View:
         self._look()
         kind = "resume" if "--resume" in command.words else command.words[0]
-        return View(kind, command.process.pid, self.folder)
+        where = self.trial.phase if self.trial.phase in WHERE else ""
+        return View(kind, command.process.pid, self.folder, where)
 
     def _wait_for_phase(self, command: Command) -> bool:
         """Wait for the phase and the offset within it; return False if the command ended before."""
@@ -185,7 +221,7 @@ class Experiment:
 
     def _judge(self, command: Command, rivals: list[Command]) -> Judgement:
         row = expected(self.trial.kind, self.trial.target, self.phase)
-        judgement = Judgement(row, self.early, self.target, self.templates)
+        judgement = Judgement(row, self.early, self.target, self.templates, self.trial.phase)
         for one in (command, *rivals):
             judgement.of_end(one)
         if rivals:
@@ -206,6 +242,13 @@ class Experiment:
     def _go_on(self, judgement: Judgement) -> None:
         """Continue as a user would: resume the run or repeat the command, then list runs."""
         folder, may_fail = self._where(), judgement.may_fail
+        if self.trial.phase in PROFILERS:
+            if self.target.exists() and self.target.read_bytes() != OLD:
+                judgement.of_next(self._finished(["show", str(self.target)]), False)
+            judgement.of_next(again := self._finished(self._words()), False)
+            judgement.of_success(again, None)
+            judgement.of_next(self._finished(["show", str(self.target)]), False)
+            return
         if self._reads():
             if folder:
                 self.folder = folder
@@ -216,9 +259,10 @@ class Experiment:
         if folder is None or not run_json(folder):
             self._count()
             self.folder = self.ledger = None
-            judgement.of_next(self._finished(measuring(self.trial.mpi)), False)
+            judgement.of_next(self._finished(measuring(self.trial.mpi, self.trial.phase)), False)
         elif run_json(folder).get("state") != "complete":
-            judgement.of_next(self._finished(resuming(self.trial.mpi, folder)), may_fail)
+            words = resuming(self.trial.mpi, folder, self.trial.phase)
+            judgement.of_next(self._finished(words), may_fail)
         for run in world.run_folders()[-1:]:
             judgement.of_records(run, must_be_complete=True)
         judgement.of_target()
@@ -243,16 +287,24 @@ class Experiment:
             self.lost += len(self.ledger.lost)
 
 
+def _target(trial: Trial) -> Path:
+    """Return the file that the command writes."""
+    if trial.phase == "export":
+        return world.OUT / f"export.{trial.detail}"
+    return world.OUT / f"bench.{trial.phase}" if trial.phase in PROFILERS else REPORT
+
+
 def main() -> None:
     asked = json.loads(sys.argv[1])
-    program, folder = Path(asked["program"]), Path(asked["templates"])
+    setting = Setting(**asked["setting"])
+    folder = Path(setting.templates)
     world.enter([world.CHECKOUT, Path(sys.prefix), Path(sys.base_prefix), folder])
     LOGS.mkdir()
     if "trial" in asked:
         trial = Trial(**asked["trial"])
-        said = {**asdict(trial), "planned": trial.phase, **Experiment(trial, program, folder).run()}
+        said = {**asdict(trial), "planned": trial.phase, **Experiment(trial, setting).run()}
     else:
-        said = templates.make(asked["mpi"], program, folder)
+        said = templates.make(asked["mpi"], list(map(Path, setting.products)), folder)
     print(json.dumps(said))
 
 

@@ -1,8 +1,8 @@
-"""The environment of one trial: its own PID, mount and IPC namespaces.
+"""The environment of one trial: its own PID, mount, IPC and network namespaces.
 
-A trial cannot affect anything outside, and all its effects are visible: its processes are those of the
-namespace, and its files are below /tmp and /dev/shm, which are empty at first. When the first process of the
-namespace ends, the kernel removes everything.
+A trial cannot affect anything outside, and all its effects are visible: its processes and network interfaces
+are those of the namespaces, and its files are below /tmp and /dev/shm, which are empty at first. When the
+first process of the namespaces ends, the kernel removes everything.
 """
 
 from __future__ import annotations
@@ -26,11 +26,15 @@ RUNS, OUT, CACHE, STATE, TEMPORARY, WORK = (
     *(DISK / "runs", DISK / "out"),
     *(HOME / name for name in ("cache", "state", "tmp", "work")),
 )
+BUILDS = CACHE / "kiviat" / "build"
 PLACES = (RUNS, OUT, CACHE, STATE, TEMPORARY, WORK)
 BIN = HOME / "bin"
+CLOCK = HOME / "clock"  # what libfaketime adds to the time of day
 DISK_BYTES = 24 << 20
+# Open MPI's launcher refuses root otherwise; Kiviat sets them for its own launches.
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 UNSHARE = (
-    *("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--mount", "--ipc"),
+    *("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--mount", "--ipc", "--net"),
     *(() if os.geteuid() == 0 else ("--user", "--map-root-user")),
 )
 
@@ -65,6 +69,8 @@ def enter(keep: Iterable[Path]) -> None:
     mount("-t", "tmpfs", "-o", f"size={DISK_BYTES}", "none", str(DISK))
     for place in PLACES:
         place.mkdir()
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    set_clock("+0")
     os.chdir(WORK)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)  # otherwise child processes would inherit ignored signals
@@ -76,6 +82,31 @@ def mount(*words: str) -> None:
 
 def unmount(path: Path) -> None:
     subprocess.run(["umount", "--lazy", str(path)], check=True, capture_output=True, text=True)
+
+
+def set_clock(offset: str) -> None:
+    """Step the clock that commands with the variables of `stepped()` see, such as by "-1d"."""
+    CLOCK.with_suffix(".new").write_text(f"{offset}\n")
+    CLOCK.with_suffix(".new").replace(CLOCK)
+
+
+def stepped() -> dict[str, str]:
+    """Return variables that give a command a clock that can be stepped; raise StopIteration without
+    libfaketime.
+    """
+    library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+    return {
+        "LD_PRELOAD": str(library),
+        "FAKETIME_TIMESTAMP_FILE": str(CLOCK),
+        "FAKETIME_NO_CACHE": "1",
+        "DONT_FAKE_MONOTONIC": "1",
+    }
+
+
+def interfaces() -> set[str]:
+    """Return the network interfaces of this namespace, except the loopback one."""
+    lines = Path("/proc/net/dev").read_text().splitlines()[2:]
+    return {line.partition(":")[0].strip() for line in lines} - {"lo"}
 
 
 def environment(more: Mapping[str, str]) -> dict[str, str]:
@@ -187,12 +218,6 @@ def copy(source: Path, target: Path) -> None:
 def run_folders() -> list[Path]:
     """Return the folders of runs, oldest first, without hidden ones, which are still being created."""
     return sorted(path for path in RUNS.iterdir() if path.is_dir() and not path.name.startswith("."))
-
-
-def built(program: Path) -> dict[str, str]:
-    """Return variables with which Kiviat finds `program` in its cache instead of building kiviat-bench."""
-    copy(program.parent, CACHE / "kiviat/build" / program.parent.name)
-    return {}
 
 
 def building(program: Path) -> dict[str, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -58,9 +57,9 @@ def keep(form: Format, one: Input, folder: Path = FOUND) -> Path:
     return path
 
 
-def kept() -> Iterator[Path]:
+def kept() -> list[Path]:
     """Return the files of all findings."""
-    return iter(sorted(FOUND.glob("*.json.gz")))
+    return sorted(FOUND.glob("*.json.gz"))
 
 
 def again(path: Path) -> str | None:

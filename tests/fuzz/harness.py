@@ -11,6 +11,7 @@ import io
 import os
 import re
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -50,6 +51,7 @@ _CHANGES = (
     "os.chown",
     "os.truncate",
 )
+_SIMULATOR = shutil.which("smpicxx")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
@@ -78,7 +80,11 @@ class Watch:
             self.folder = None
 
     def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self.folder is not None and self._is_forbidden(event, arguments):
+        if self.folder is None:
+            return
+        if event == "subprocess.Popen" and arguments[0] == _SIMULATOR:
+            raise PermissionError("`kiviat model fit` asks for the simulator; here it finds none")
+        if self._is_forbidden(event, arguments):
             self.seen.append(f"{event} {arguments[:2]!a}")
             raise PermissionError(f"{event} while an input is read")
 

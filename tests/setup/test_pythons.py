@@ -30,7 +30,7 @@ def interpreter(version: str) -> Path | None:
     return None
 
 
-def tests_of_every_python() -> list[str]:
+def folders_of_every_python() -> list[str]:
     """Return the folders of tests that CI runs on every Python."""
     text = (CHECKOUT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
     commands: list[str] = re.findall(r"- run: python -m pytest -q (.*)", text)
@@ -55,7 +55,7 @@ def test_it_installs_passes_its_tests_and_measures(version: str, tmp_path: Path)
     done(python, "-m", "venv", home)
     own, kiviat = home / "bin/python", home / "bin/kiviat"
     done(own, "-m", "pip", "install", "-q", f"{CHECKOUT}[frames,mpi]", *NEEDS)
-    done(own, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests_of_every_python())
+    done(own, "-m", "pytest", "-q", "-p", "no:cacheprovider", *folders_of_every_python())
     measured = ("pingpong", "-m", "8", "--launches", "1", "--budget", "0.1", "--report", "report.html")
     done(kiviat, "run", "--mpi", "wheel", "-n", "2", *measured, folder=folder)
     assert "pingpong" in done(kiviat, "show", "last", folder=folder)
