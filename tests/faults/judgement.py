@@ -16,21 +16,24 @@ from .expected import Expected
 from .ledger import finished, run_json
 from .templates import is_whole, planned_in
 
-OLD = b"what was there before\n"
 _CRASH = re.compile(r"Traceback|unexpected \w+")
 
 
 class Judgement:
     """Collects violations of expectations in one trial.
 
-    `row` has the permitted outcomes; `early` says that the fault hit before Kiviat's own code ran. `wrong`
-    lists all violations other than missing or unexpected messages.
+    `row` has the permitted outcomes; `early` says that the fault hit before Kiviat's own code ran; `old` is
+    what an earlier command left in `target`. `wrong` lists all violations other than missing or unexpected
+    messages.
     """
 
-    def __init__(self, row: Expected, early: bool, target: Path, templates: Path, phase: str) -> None:
+    def __init__(
+        self, row: Expected, early: bool, target: Path, old: bytes, templates: Path, phase: str
+    ) -> None:
         self._row = row
         self._early = early
         self._target = target
+        self._old = old
         self._undisturbed = templates / "outputs" / target.name
         self._planned = planned_in(templates, phase)
         self.silent = False
@@ -63,7 +66,7 @@ class Judgement:
             return
         if command.words[0] == "run" and (folder is None or run_json(folder).get("state") != "complete"):
             self.wrong.append("exit code 0, but the run is not complete")
-        if not self._target.exists() or self._target.read_bytes() == OLD:
+        if not self._target.exists() or self._target.read_bytes() == self._old:
             self.wrong.append(f"exit code {command.code}, but {self._target.name} is not there")
 
     def of_rivals(self, commands: Sequence[Command]) -> None:
@@ -99,8 +102,8 @@ class Judgement:
 
     def of_target(self) -> None:
         """Check that the output file is either the old or the new one, never a part."""
-        data = self._target.read_bytes() if self._target.exists() else OLD
-        if data != OLD and not is_whole(data, self._target.suffix, self._undisturbed):
+        data = self._target.read_bytes() if self._target.exists() else self._old
+        if data != self._old and not is_whole(data, self._target.suffix, self._undisturbed):
             self.wrong.append(f"{self._target.name} is torn: {len(data)} bytes")
 
     def of_crashes(self, commands: Sequence[Command]) -> None:

@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from . import world
-from .command import LIMIT_S, WHERE, Command, measuring, wait_until
+from .command import LIMIT_S, WHERE, Command, measuring, profiling, wait_until
 from .ledger import RECORDS, finished, run_json, whole_lines
+from .plan import PROFILERS
 
 
-def make(mpi: str, products: Sequence[Path], templates: Path) -> dict[str, Any]:
+def make(mpi: str, products: Sequence[Path], mpiexec: str, templates: Path) -> dict[str, Any]:
     """Create the results inside a trial's namespaces and copy them to the folder `templates`."""
     for product in products:
         world.copy(product.parent, world.BUILDS / product.parent.name)
 
     def call(*words: str) -> Command:
-        command = Command(list(words))
+        command = Command(list(words), more=world.AS_ROOT)
         command.wait()
         if command.code:
             raise SystemExit(f"kiviat {' '.join(words)}: {command.code}\n{command.errors()}")
@@ -37,6 +38,8 @@ def make(mpi: str, products: Sequence[Path], templates: Path) -> dict[str, Any]:
     world.copy(run, finished_in(templates))
     for form in ("csv", "json", "parquet"):
         call("export", str(run), "-o", str(world.OUT / f"export.{form}"))
+    for phase in PROFILERS:
+        call(*profiling(phase, mpiexec, str(products[0]), world.OUT / f"bench.{phase}"))
     world.copy(world.OUT, templates / "outputs")
     shutil.rmtree(run)
     command = Command(measuring(mpi))

@@ -34,13 +34,14 @@ from .command import (
     wait_until,
 )
 from .expected import expected
-from .judgement import OLD, Judgement
+from .judgement import Judgement
 from .ledger import RUN, Ledger, run_json
 from .left import Left
 from .moments import View, begins
 from .plan import CLOCKS, PROFILERS, Trial
 from .templates import finished_in
 
+_OLD = b"what was there before\n"
 # Approximate processor time that Python uses before Kiviat's own code runs. Until then, a signal ends the
 # process without a message from Kiviat.
 EARLY_S = 0.06
@@ -70,6 +71,9 @@ class Experiment:
         self.phase = trial.phase
         self.early = False
         self.target = _target(trial)
+        # Kiviat replaces profiles and traces by others only.
+        same = self.templates / "outputs" / self.target.name
+        self.old = same.read_bytes() if trial.phase in PROFILERS else _OLD
         self.variables = self._variables()
         cached = [world.BUILDS / path.name for path in (self.templates / "builds").iterdir()]
         self.left = Left(world.mounts(), self.target, cached, stuck=trial.kind == "read-only")
@@ -130,7 +134,7 @@ class Experiment:
             self.folder = world.RUNS / json.loads((template / RUN).read_text())["id"]
             world.copy(template, self.folder)
         if self.chance.random() < 0.5:
-            self.target.write_bytes(OLD)
+            self.target.write_bytes(self.old)
         return self._command(self._words(), self.trial.kind == "stdout closed")
 
     def _words(self) -> list[str]:
@@ -221,7 +225,7 @@ class Experiment:
 
     def _judge(self, command: Command, rivals: list[Command]) -> Judgement:
         row = expected(self.trial.kind, self.trial.target, self.phase)
-        judgement = Judgement(row, self.early, self.target, self.templates, self.trial.phase)
+        judgement = Judgement(row, self.early, self.target, self.old, self.templates, self.trial.phase)
         for one in (command, *rivals):
             judgement.of_end(one)
         if rivals:
@@ -243,7 +247,7 @@ class Experiment:
         """Continue as a user would: resume the run or repeat the command, then list runs."""
         folder, may_fail = self._where(), judgement.may_fail
         if self.trial.phase in PROFILERS:
-            if self.target.exists() and self.target.read_bytes() != OLD:
+            if self.target.exists():
                 judgement.of_next(self._finished(["show", str(self.target)]), False)
             judgement.of_next(again := self._finished(self._words()), False)
             judgement.of_success(again, None)
@@ -304,7 +308,7 @@ def main() -> None:
         trial = Trial(**asked["trial"])
         said = {**asdict(trial), "planned": trial.phase, **Experiment(trial, setting).run()}
     else:
-        said = templates.make(asked["mpi"], list(map(Path, setting.products)), folder)
+        said = templates.make(asked["mpi"], list(map(Path, setting.products)), setting.mpiexec, folder)
     print(json.dumps(said))
 
 
