@@ -14,6 +14,8 @@ from .command import LOGS, wait_until
 from .ledger import RECORDS, RUN, run_json
 
 GRACE_S = 3.0
+# What a killed launcher and its ranks leave; Kiviat removes it after its own launches only.
+OF_LAUNCHERS = re.compile(rf"/dev/shm/(vader|psm|mpich|sm_)|{world.TEMPORARY}/(ompi|pmix|prte|hydra)")
 # The folder of a finished basic program, which trials of builds build; others are unfinished.
 _BASIC = re.compile(r"basic-.*-[0-9a-f]{16}")
 
@@ -23,13 +25,15 @@ class Left:
     """Detects leftovers of a trial.
 
     `mounts` existed before; `target` is the requested output file; `cached` are the permitted builds. If
-    `stuck`, the disk was read-only, and a complete run may keep folders of launches.
+    `stuck`, the disk was full or read-only: a complete run may keep folders of launches, and recordings of
+    ranks may stay beside the output. `foreign` are leftovers of a launcher that the user started.
     """
 
     mounts: Collection[str]
     target: Path
     cached: Collection[Path]
     stuck: bool
+    foreign: re.Pattern[str] | None = None
 
     def __call__(self, builds: bool) -> list[str]:
         """Return all leftovers, after a grace period in which processes may end; if `builds`, include those
@@ -50,6 +54,10 @@ class Left:
 
     def _belongs(self, path: Path, builds: bool) -> bool:
         if path in (self.target, world.CLOCK) or any(map(path.is_relative_to, (LOGS, world.BIN))):
+            return True
+        if self.foreign and self.foreign.match(str(path)):
+            return True
+        if self.stuck and path.parent.name.startswith(f"{self.target.name}."):
             return True
         if path.is_relative_to(world.CACHE) and not path.is_relative_to(world.BUILDS):
             return not path.name.startswith(".")

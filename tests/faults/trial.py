@@ -36,7 +36,7 @@ from .command import (
 from .expected import expected
 from .judgement import Judgement
 from .ledger import RUN, Ledger, run_json
-from .left import Left
+from .left import OF_LAUNCHERS, Left
 from .moments import View, begins
 from .plan import CLOCKS, PROFILERS, Trial
 from .templates import finished_in
@@ -76,7 +76,9 @@ class Experiment:
         self.old = same.read_bytes() if trial.phase in PROFILERS else _OLD
         self.variables = self._variables()
         cached = [world.BUILDS / path.name for path in (self.templates / "builds").iterdir()]
-        self.left = Left(world.mounts(), self.target, cached, stuck=trial.kind == "read-only")
+        foreign = OF_LAUNCHERS if trial.phase in PROFILERS else None
+        stuck = trial.kind == "read-only" or (trial.kind == "disk full" and trial.phase in PROFILERS)
+        self.left = Left(world.mounts(), self.target, cached, stuck, foreign)
 
     def run(self) -> dict[str, Any]:
         began = time.monotonic()

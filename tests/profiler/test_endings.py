@@ -101,6 +101,8 @@ def test_nothing_was_seen(openmpi: Toolchain, profiled: Profiled, tmp_path: Path
     assert done.out == "as ever\n"
     assert "no MPI call of" in done.err
     assert not done.path.exists()
+    script.write_text("#!/bin/sh\n")
+    assert profiled(openmpi, 1, script).status == 2
 
 
 def test_preloaded_where_there_is_no_mpi(openmpi: Toolchain, tmp_path: Path) -> None:

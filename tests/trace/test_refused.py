@@ -121,6 +121,8 @@ def test_programs_that_cannot_be_recorded(openmpi: Toolchain, tmp_path: Path) ->
     assert kept.returncode == 2 and "is not a trace" in kept.stderr
     nothing = kiviat(tmp_path, "trace", "--", openmpi.mpiexec, "-n", "1", script)
     assert nothing.returncode == 7 and "no MPI call of" in nothing.stderr
+    script.write_text("#!/bin/sh\n")
+    assert kiviat(tmp_path, "trace", "--", openmpi.mpiexec, "-n", "1", script).returncode == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "run.sh"]
 
 

@@ -16,7 +16,10 @@ from kiviat.record import InputError
 
 
 def execute(request: ProfileRequest) -> int:
-    """Run the command with the profiler, and return the command's exit code; a dry run prints the command."""
+    """Run the command with the profiler; return its exit code, or 2 if it succeeds and there is no profile.
+
+    A dry run prints the command.
+    """
     if (request.where.on or "").partition(":")[0] == "simulated":
         return profile_simulated.execute(request)
     _refuse_what_is_simulated(request)
@@ -53,11 +56,8 @@ def execute(request: ProfileRequest) -> int:
             "from MPI_Init on, so nothing was profiled"
         )
     elif not ended.profiles:
-        say(
-            f"no MPI call of {found.program} was seen: it never came to the end of MPI_Init, or its first "
-            "rank does not see the folder of -o (give --state), or it loads its MPI in a way that hides it"
-        )
-    return ended.status
+        say(TOOL.missing(found.program))
+    return ended.status or (0 if ended.profiles else 2)
 
 
 def _refuse_what_is_simulated(request: ProfileRequest) -> None:

@@ -18,7 +18,10 @@ from kiviat.trace import read_trace
 
 
 def execute(request: TraceRequest) -> int:
-    """Run the command with the recorder, and return the command's exit code; a dry run prints the command."""
+    """Run the command with the recorder; return its exit code, or 2 if it succeeds and there is no trace.
+
+    A dry run prints the command.
+    """
     words = request.program
     if not words:
         raise InputError("there is nothing to record; give the command after --: -- mpirun -n 4 ./program")
@@ -46,11 +49,8 @@ def execute(request: TraceRequest) -> int:
         else:
             _say(f"`kiviat run --on simulated:MACHINE --replay {shlex.quote(str(output))}` replays it")
     else:
-        _say(
-            f"no MPI call of {found.program} was seen: it never came to the end of MPI_Init, or its ranks do "
-            "not see the folder of -o (give --state), or it loads its MPI in a way that hides it"
-        )
-    return ended.status
+        _say(tool.missing(found.program))
+    return ended.status or (0 if ended.written else 2)
 
 
 def _say(line: str) -> None:

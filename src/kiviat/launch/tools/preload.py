@@ -112,6 +112,14 @@ class Tool:
                 status = started.wait()
         return folder, status if status >= 0 else 128 - status
 
+    def missing(self, program: str) -> str:
+        """Return the message for a program that left nothing behind."""
+        return (
+            f"there is no {self.noun}, because no MPI call of {program} was seen: it never came to the end "
+            "of MPI_Init, or its ranks cannot write to the folder of -o (give --state, a folder that all "
+            "nodes see, with room), or it loads its MPI in a way that hides it"
+        )
+
     def _refuse(self, output: Path) -> None:
         if output.is_dir():
             raise InputError(f"-o {output} is a folder; give a file")
