@@ -190,7 +190,9 @@ def of_launches(ranks: int, *seconds: float) -> list[Any]:
     ],
 )
 def test_launches_are_presented_as_in_the_paper(statistic: str, over: str, points: list[Any]) -> None:
-    figure = StudyFigure("1", "t", "ranks", (StudyCurve("lammps-rhodo.time"),), over, statistic)
+    figure = StudyFigure(
+        "1", "t", "ranks", (StudyCurve("lammps-rhodo.time"),), over, (statistic,) if statistic else ()
+    )
     real = results(make_run("here"), [*of_launches(1, 3.0, 2.0, 7.0), *of_launches(2, 1.0, 3.0, 2.0)])
     (one,) = drawn(figure, [real], statistic)
     assert one.points == tuple(points)
@@ -221,7 +223,7 @@ def test_efficiency_is_that_of_kiviat_scaling() -> None:
 
 
 def test_a_simulation_has_one_presentation() -> None:
-    figure = StudyFigure("1", "t", "ranks", (StudyCurve("hpccg.time"),), "", "mean")
+    figure = StudyFigure("1", "t", "ranks", (StudyCurve("hpccg.time"),), "", ("mean", "minimum"))
     html = render_study(
         replace(STUDY, figures=(figure,)), [machine(SC072, programs(4.0, 8, 64), "sc072")], []
     )

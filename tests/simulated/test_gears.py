@@ -49,3 +49,16 @@ def test_the_search_takes_what_its_tests_take(small: Simulation) -> None:
     contacts = int(result["notes"]["contacts"].split()[0]) / 4
     seconds = times(result)["search_time"]
     assert 6 * contacts / 1e9 < seconds < 6 * (4 * 496) ** 2 / 1e9
+
+
+def test_weak_scaling_gives_each_rank_more_to_find(small: Simulation) -> None:
+    """P1's weak scaling takes two gears a core. Gears inside a train mesh with more others than gears at
+    its ends: 8 ranks find twice as many contacts each as a rank alone, and search longer for it.
+    """
+    found, seconds = [], []
+    for ranks in (1, 8):
+        (result,) = small.cases(small.places(ranks), ["gears mode=once scaling=weak steps=4"])
+        found.append(int(result["notes"]["contacts"].split()[0]) / ranks)
+        seconds.append(times(result)["search_time"])
+    assert 1.9 < found[1] / found[0] < 2.1
+    assert seconds[1] > 1.2 * seconds[0]

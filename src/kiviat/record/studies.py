@@ -57,11 +57,13 @@ class StudyCurve:
     """One curve per machine: a metric ("benchmark.metric") of cases that differ only in x.
 
     Each size in `bytes` has a panel of its own. `table` names a table of the records whose values replace the
-    metric. `run` names the run of the study that contains the cases, if several runs do.
+    metric. `run` names the run of the study that contains the cases, if several runs do. `over` is the metric
+    by whose value at the same x each value is divided.
     """
 
     measures: str
     label: str = ""
+    over: str = ""
     ranks: int | None = None
     bytes: tuple[int, ...] = ()
     axes: Mapping[str, Scalar] = field(default_factory=dict)
@@ -74,11 +76,11 @@ class StudyFigure:
     """A figure with the paper's number.
 
     `x` is "bytes", "ranks", an axis, a dimension of a table, or a metric ("benchmark.metric") on as many
-    ranks. `over` is "" for the values themselves, "first" for values relative to the first of their curve, or
+    ranks; or "partner": the curves' tables are matrices of ranks, which are drawn as maps. `over` is "" for the values themselves, "first" for values relative to the first of their curve, or
     "efficiency" for rates per rank relative to those on the fewest ranks, in percent.
 
-    `statistic` is the paper's value of several launches, "mean", "minimum" or "maximum", with bars from their
-    minimum to their maximum; the page has it beside the median and its interval.
+    `statistic` are the paper's values of several launches, "mean", "minimum" or "maximum", with bars from
+    their minimum to their maximum; the page has them beside the median and its interval.
     """
 
     number: str
@@ -86,7 +88,7 @@ class StudyFigure:
     x: str
     curves: tuple[StudyCurve, ...]
     over: str = ""
-    statistic: str = ""
+    statistic: tuple[str, ...] = ()
     log: bool = True
     note: str = ""
 
@@ -197,10 +199,7 @@ def read_study(path: Path) -> StudyDefinition:
     names = [run.name for run in runs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"{path}: two runs are called {twice!r}; give each a name of its own")
-    figures = tuple(
-        StudyFigure(**{**figure, "curves": tuple(map(_curve, figure["curves"]))})
-        for figure in data.get("figures", ())
-    )
+    figures = tuple(map(_figure, data.get("figures", ())))
     tables = tuple(
         StudyTable(
             **{
@@ -228,6 +227,12 @@ def _wrong_column(table: StudyTable) -> str:
         if not table.programs and not dotted:
             return f"{column.title!r}: give `measures` as benchmark.metric, such as hpl.rate"
     return ""
+
+
+def _figure(data: Mapping[str, Any]) -> StudyFigure:
+    given = data.get("statistic", ())
+    statistic = (given,) if isinstance(given, str) else tuple(given)
+    return StudyFigure(**{**data, "curves": tuple(map(_curve, data["curves"])), "statistic": statistic})
 
 
 def _curve(data: Mapping[str, Any]) -> StudyCurve:

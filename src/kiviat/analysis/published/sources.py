@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+
+import numpy as np
 
 from kiviat.analysis.aggregate.nodes import Nodes, bytes_of, nodes_of
 from kiviat.analysis.aggregate.summary import Summary
@@ -18,6 +21,12 @@ from kiviat.profile import Profile
 from kiviat.record.run import Run
 from kiviat.record.traits import TraitsByName
 from kiviat.record.types import Row, Scalar
+
+# Hardware counters that records may contain, see native/platform/counter_source.hpp.
+COUNTERS = (
+    *("instructions", "cycles", "stalled_cycles_frontend", "stalled_cycles_backend", "llc_loads"),
+    *("llc_load_misses", "cache_references", "cache_misses", "l2_misses"),
+)
 
 
 @dataclass(frozen=True)
@@ -88,7 +97,25 @@ class MachineResults:
         if found is None and metric in POWER_METRICS:
             known = (powered(metric, one, power) for one, power in self._powers(benchmark, metric))
             found = self._by_metric[benchmark, metric] = [one for one in known if one is not None]
+        elif found is None and metric in COUNTERS:
+            found = self._by_metric[benchmark, metric] = list(self._counted(benchmark, metric))
         return found or ()
+
+    def _counted(self, benchmark: str, counter: str) -> Iterator[Summary]:
+        """Yield values of a hardware counter in a program's own kernel, the mean of its ranks."""
+        rates = {(one.run, one.case): one for one in self._by_metric.get((benchmark, "rate"), ())}
+        for grid in self.grids:
+            if (grid.benchmark, grid.name) != (benchmark, "counters"):
+                continue
+            rate = rates.get((grid.run, grid.case))
+            of = dict(grid.dimensions)
+            if rate is None or benchmark not in of["kernel"] or counter not in of["counter"]:
+                continue
+            at = of["kernel"].index(benchmark), of["counter"].index(counter), of["statistic"].index("mean")
+            value = float(grid.median[at])
+            if math.isfinite(value):
+                counted = replace(rate, metric=counter, unit="1", better="lower", median=value)
+                yield replace(counted, low=None, high=None, launch_medians=(value,))
 
     def _powers(self, benchmark: str, metric: str) -> Iterator[tuple[Summary, Power]]:
         """Yield the summaries from which a metric of power follows, with the power of each."""
@@ -137,6 +164,8 @@ class MachineResults:
         if near and near[0].unit == "B":
             case = replace(case, bind=None)
         placed = [one for one in near if self._is_placed(self._runs_by_id[one.run], case)]
+        if not placed and metric in COUNTERS:
+            return Value(None, f"{self.label}: {self._uncounted(case.benchmark)}")
         if not placed:
             powerless = self._powers(case.benchmark, metric) if metric in POWER_METRICS else ()
             if why := next((power.words for one, power in powerless if is_case(one)), ""):
@@ -167,6 +196,21 @@ class MachineResults:
             else:
                 yield Value(value, unit=unit, disturbed=one.disturbed > 0 and unit == "s")
 
+    def sent(self, benchmark: str, table: str, part: str) -> Iterator[tuple[Grid, Nodes | None]]:
+        """Yield the bytes between the ranks of a program, from its table or its profile, with their nodes.
+
+        `part` names the run of the study, "" for any.
+        """
+        runs = [one for one in self.runs if not part or self.parts.get(one.id) == part]
+        for run in runs:
+            tables = (g for g in self.grids if (g.run, g.benchmark, g.name) == (run.id, benchmark, table))
+            profile = self.profiles.get((run.id, benchmark))
+            for grid in tables:
+                yield grid, nodes_of(run, grid.ranks)
+            for one in self.of(benchmark, "rate"):
+                if profile is not None and (one.run, one.ranks) == (run.id, profile.ranks):
+                    yield _grid_of(profile, one, table), Nodes(tuple(int(node) for node in profile.node))
+
     def _of_class_here(self, case: Case) -> Case:
         """Return the case with the only problem class that ran here."""
         here = {
@@ -175,6 +219,15 @@ class MachineResults:
         if "class" not in case.axes or len(here) != 1:
             return case
         return replace(case, axes={**case.axes, "class": here.pop()})
+
+    def _uncounted(self, benchmark: str) -> str:
+        """Return why there are no values of hardware counters."""
+        if self.predicted:
+            return "models have no hardware counters"
+        words = (one.notes.get("counters", "") for one in self.of(benchmark, "rate"))
+        return next(filter(None, words), f"no hardware counters with {benchmark}").removeprefix(
+            "unavailable: "
+        )
 
     def _reason(self, case: Case, elsewhere: bool) -> str:
         if elsewhere:
@@ -200,6 +253,15 @@ class MachineResults:
             nodes = nodes_of(self._runs_by_id[grid.run], grid.ranks)
             if nodes and is_alike(nodes, case) and self.axes(case.benchmark, grid.axes) == wanted:
                 yield bytes_of(grid, nodes)[0]
+
+
+def _grid_of(profile: Profile, of: Summary, table: str) -> Grid:
+    """Return the bytes of a profile's messages and collectives as a table of records."""
+    ranks = tuple(map(str, range(profile.ranks)))
+    median = profile.traffic().dense_bytes().astype(float)[np.newaxis]
+    about = of.run, of.case, of.benchmark, of.ranks, of.bytes, of.axes, of.clock, of.oversubscribed
+    axes = ("kernel", (of.benchmark,)), ("rank", ranks), ("partner", ranks)
+    return Grid(*about, table, "B", "lower", axes, 1, median, None, None)
 
 
 def is_alike(nodes: Nodes, case: Case) -> bool:

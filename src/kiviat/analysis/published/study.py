@@ -15,7 +15,7 @@ from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.analysis.published.cases import arrangement, measured
 from kiviat.analysis.published.curves import SCALING_FORMS, scaling_verdicts
 from kiviat.analysis.published.question import Case, Quantity, Row, all_rows
-from kiviat.analysis.published.sources import MachineResults, lookup_across
+from kiviat.analysis.published.sources import COUNTERS, MachineResults, lookup_across
 from kiviat.analysis.published.verdict import Verdict, judge, questions
 from kiviat.analysis.scaling.curve import ratio_of
 from kiviat.analysis.scaling.series import Selection, Source, scaling
@@ -182,11 +182,29 @@ def _drawn(
             if points:
                 at = tuple(sorted(points.values()))
                 yield DrawnCurve(place, number, curve.label, size, unit, at)
+        elif curve.over:
+            if not statistic and (quotients := _over(figure.x, machine, curve, size)):
+                yield DrawnCurve(place, number, curve.label, size, "1", quotients)
         elif cases := _cases_of(figure.x, machine, curve, size):
             at = tuple((x, *_value_of(one, statistic)) for x, one in sorted(cases.items()))
             own = tuple(cases[x] for x, *_ in at)
             meaning = "minimum to maximum of launches" if statistic else "95 %"
             yield DrawnCurve(place, number, curve.label, size, own[0].unit, at, statistic, meaning, own)
+
+
+def _over(
+    x: str, machine: MachineResults, curve: StudyCurve, size: int | None
+) -> tuple[tuple[float, float, Interval], ...]:
+    """Return the values of a curve over those of its other metric, where both have one."""
+    own = _cases_of(x, machine, curve, size)
+    others = _cases_of(x, machine, replace(curve, measures=curve.over), size)
+    found = []
+    for at in sorted(own.keys() & others.keys()):
+        one, other = own[at], others[at]
+        above, below = (np.array(case.launch_medians) for case in (one, other))
+        ratio, _ = ratio_of(above, below, one.clock)
+        found.append((at, one.median / other.median, ratio.bounds))
+    return tuple(found)
 
 
 Points = dict[float, tuple[float, float, Interval]]
@@ -444,7 +462,10 @@ def reasons(
             )
         ]
         if not known and place not in there:
-            known = [_failure(machine, [(benchmark, axes) for _, benchmark, axes in asked])]
+            known = [
+                _arranged_failure(part, machine)
+                or _failure(machine, [(benchmark, axes) for _, benchmark, axes in asked])
+            ]
         found += [f"{machine.label}: cannot say: {why}" for why in known]
     return found
 
@@ -457,6 +478,14 @@ def _asked_by(part: StudyFigure | StudyTable) -> Iterator[tuple[str, str, Mappin
         return
     for name in part.programs or [column.measures.split(".")[0] for column in part.columns]:
         yield "", name, part.axes
+
+
+def _arranged_failure(part: StudyFigure | StudyTable, machine: MachineResults) -> str:
+    """Return why a table of arrangements has no value of hardware counters, "" of other parts."""
+    if not isinstance(part, StudyTable) or part.measures not in COUNTERS:
+        return ""
+    cells = _program_line(part, 0, machine, part.programs[0]).cells
+    return next((cell.reason for cell in cells if cell.reason), "").removeprefix(f"{machine.label}: ")
 
 
 def _failure(machine: MachineResults, asked: Sequence[tuple[str, Mapping[str, Scalar]]]) -> str:

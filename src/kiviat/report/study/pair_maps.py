@@ -51,6 +51,14 @@ def heat_maps(
     return numbered(maps, "map")
 
 
+def map_of_program(title: str, panels: Sequence[tuple[str, Grid, Nodes | None]]) -> HeatMap:
+    """Return the bytes that ranks of a program send to each other; each panel has a label and nodes."""
+    cells = tuple(_cells(label, _of_first_kernel(grid), lambda *_: nodes) for label, grid, nodes in panels)
+    first = panels[0][1]
+    words = _extremes(cells[-1], first.unit)
+    return HeatMap(first.name, "study", title, "", first.unit, first.better, words, cells)
+
+
 def _of_first_kernel(grid: Grid) -> Grid:
     """Return the matrix of a program's first kernel; pairs without messages are NaN."""
     return replace(

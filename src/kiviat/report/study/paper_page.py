@@ -38,12 +38,13 @@ from kiviat.record.traits import traits_of
 from kiviat.record.units import counted, format_bytes, format_value
 from kiviat.report.balance.diagram import Shape
 from kiviat.report.facts import runs as run_facts
-from kiviat.report.html.figure import Colour, Figure, Line, Panel, RunLabel, numbered
+from kiviat.report.html.figure import Colour, Figure, HeatMap, Line, Panel, RunLabel, numbered
 from kiviat.report.html.shell import page
 from kiviat.report.html.table import run_cell
 from kiviat.report.study.bars import bars_of
 from kiviat.report.study.diagram import drawn as drawn_diagram
 from kiviat.report.study.diagram import shapes_of
+from kiviat.report.study.pair_maps import map_of_program
 from kiviat.report.study.platforms import COVERED, platforms
 from kiviat.report.table import Cell, Column, Table, Value, tabled
 
@@ -60,7 +61,7 @@ class Part:
     name: str
     title: str
     note: str
-    figures: list[Figure]
+    figures: Sequence[Figure | HeatMap]
     table: Table | None
     sentences: Table
     untold: Table
@@ -241,8 +242,12 @@ def _figure_part(
     labels: Sequence[RunLabel],
     rows: Sequence[JudgedRow],
 ) -> Part:
+    if figure.x == "partner":
+        return _map_part(study, number, figure, machines, rows)
     curves = drawn(figure, machines)
-    as_published = _of_several_launches(drawn(figure, machines, figure.statistic) if figure.statistic else [])
+    as_published = [
+        one for kind in figure.statistic for one in _of_several_launches(drawn(figure, machines, kind))
+    ]
     by_unit: dict[str, list[DrawnCurve]] = {}
     for one in [*curves, *as_published]:
         by_unit.setdefault(one.unit, []).append(one)
@@ -261,6 +266,35 @@ def _figure_part(
         sentences=_told(rows, part_name(figure)),
         untold=_untold(rows, part_name(figure)),
         missing=reasons(study, figure, machines, {one.machine for one in curves}),
+    )
+
+
+def _map_part(
+    study: StudyDefinition,
+    number: int,
+    figure: StudyFigure,
+    machines: Sequence[MachineResults],
+    rows: Sequence[JudgedRow],
+) -> Part:
+    """Return a figure with a map of the bytes between ranks for each machine and curve."""
+    panels, there = [], set()
+    for place, machine in enumerate(machines):
+        for curve in figure.curves:
+            sent = machine.sent(curve.measures.split(".")[0], curve.table, curve.run)
+            if found := next(sent, None):
+                own = (machine.label if len(machines) > 1 else "", curve.label)
+                panels.append((", ".join(filter(None, own)), *found))
+                there.add(place)
+    return Part(
+        id=f"figure-{number}",
+        name=part_name(figure),
+        title=_heading(figure),
+        note=figure.note,
+        figures=numbered([map_of_program(figure.title, panels)] if panels else [], f"fig-{number}"),
+        table=None,
+        sentences=_told(rows, part_name(figure)),
+        untold=_untold(rows, part_name(figure)),
+        missing=reasons(study, figure, machines, there),
     )
 
 
