@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kiviat.analysis.aggregate.summary import summarise
+from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.published.forms import FORMS
 from kiviat.analysis.published.question import Case, Point, Quantity, all_rows
 from kiviat.analysis.published.sources import MachineResults
@@ -167,6 +168,63 @@ def test_figures_have_a_curve_for_each_machine_and_size() -> None:
     efficiency = StudyFigure("10", "t", "ranks", (StudyCurve("hpccg.rate"),), over="efficiency")
     ((one,),) = [drawn(efficiency, [machine(ALTIX, rates)])]
     assert [value for _, value, _ in one.points] == [100.0, 75.0]
+
+
+def test_the_cost_of_an_oncoming_message_is_a_curve() -> None:
+    """Figure 1 of P3 has both directions and the drop; sizes that one of both lacks have no point."""
+    figure = next(one for one in find_study("P3").figures if one.number == "1")
+    rows = bandwidths({1024: 1e8, 1 << 20: 1e9}) + bandwidths(
+        {1024: 1e8, 1 << 20: 4e8, 1 << 22: 1e9}, "pingping"
+    )
+    own = machine(ALTIX, rows)
+    *_, drop = drawn(figure, [replace(own, parts=dict.fromkeys(own.parts, "pairs"))])
+    assert (drop.label, drop.unit) == ("PingPing over PingPong", "1")
+    assert [(x, value) for x, value, _ in drop.points] == [(1024, 1.0), (1 << 20, 0.4)]
+
+
+def grid(run: str, name: str, values: Any, **axes: tuple[str, ...]) -> Grid:
+    about = run, "cg/ranks=4/class=B", "cg", 4, None, {"class": "B"}, "wall", False
+    return Grid(*about, name, "1", "lower", tuple(axes.items()), 1, np.asarray(values), None, None)
+
+
+def test_messages_between_ranks_are_a_map() -> None:
+    """P2 shows CG's matrix: from the table of a simulated run, or from the profile of a real one."""
+    figure = next(one for one in find_study("P2").figures if one.number == "CG")
+    study = replace(STUDY, figures=(figure,))
+    run, rates = make_run("x"), [row("x", "rate", "op/s", "higher", 1e9, benchmark="cg", **case("cg", 4))]
+    own = replace(results(run, rates), parts={"x": "alone"})
+    ranks = tuple("0123")
+    sent = grid("x", "message_bytes", [np.eye(4)[::-1] * 5e6], kernel=("cg",), rank=ranks, partner=ranks)
+    profile = halo_profile(side=2, per_node=2)
+    for there in (replace(own, grids=[sent]), replace(own, profiles={("x", "cg"): profile})):
+        html = render_study(study, [there], [])
+        assert 'class="square"' in html and "cannot say" not in html
+    assert 'class="square"' not in (html := render_study(study, [own], []))
+    assert "cannot say: results of cg are on other ranks" in html
+
+
+def test_counters_of_processors_are_compared_where_they_exist() -> None:
+    """Figures 5b and 6 of P2 are L2 misses and stalls."""
+    table = next(one for one in find_study("P2").tables if one.number == "Figure 5b")
+    columns = tuple(replace(one, arrangement="2x2", over="") for one in table.columns)
+    table = replace(table, columns=columns, programs=("cg",))
+    rates = [row("x", "rate", "op/s", "higher", 1e9, **{**case("cg", 4), "case": "cg/ranks=4/class=B"})]
+    rates = [replace(one, benchmark="cg", bytes=None, axes={"class": "B"}) for one in rates]
+    run = make_run("x", launches=1)
+    of = tuple(Rank(rank, f"n{rank % 2}", rank % 2) for rank in range(4))
+    own = results(replace(run, launches=(replace(run.launches[0], world=4, ranks=of),)), rates, "here")
+    counted = grid(
+        *("x", "counters", [[[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]]]),
+        **{"kernel": ("cg",), "counter": ("cycles", "l2_misses"), "statistic": ("min", "mean", "max")},
+    )
+    (line,) = table_lines(table, [replace(own, grids=[counted])], STUDY)
+    assert [cell.value for cell in line.cells] == [6.0, 6.0]
+    assert table_lines(table, [own], STUDY) == []
+    noted = [replace(one, notes={"counters": "unavailable: a virtual machine"}) for one in own.summaries]
+    (why,) = reasons(STUDY, table, [replace(own, summaries=noted)], set())
+    assert why == "here: cannot say: a virtual machine"
+    (why,) = reasons(STUDY, table, [machine(DELL, rates, "dell")], set())
+    assert why.endswith("cannot say: models have no hardware counters")
 
 
 def of_launches(ranks: int, *seconds: float) -> list[Any]:

@@ -26,7 +26,8 @@ from kiviat.cli.options.request import (
     RunRequest,
     Where,
 )
-from kiviat.cli.options.substrate import settled_shape
+from kiviat.cli.options.substrate import settled_shape, substrate_of
+from kiviat.cli.subcommands.run_arrangements import run_shapes, shapes_of
 from kiviat.record import InputError
 
 # Options that are stored in the request under the names of the rules that they set.
@@ -117,6 +118,29 @@ def test_what_follows_from_a_request_leaves_it_as_it_is() -> None:
     assert with_plan_of_lammps(PlanOptions(benchmarks=("lammps-lj", "pingpong"))).plan is None
     assert asked_once(PlanOptions()) == PlanOptions(launches=1, once=True)
     assert asked_once(PlanOptions(launches=3, iterations=5)) == PlanOptions(launches=3, iterations=5)
+
+
+def test_unlike_shapes_are_a_run_for_each_number_of_ranks_on_a_node() -> None:
+    """`-n 2x1,4x2` was refused: a run has one number of ranks on a node."""
+    request = parsed(["run", "pingpong", "-n", "2x1,4x2,8x2", "--place", "cyclic", "-q"])
+    assert isinstance(request, RunRequest)
+    seen: list[tuple[str | None, str | None, str | None]] = []
+
+    def run_once(one: RunRequest) -> tuple[int, None]:
+        seen.append((one.what.ranks, one.where.place, one.arrangement))
+        if one.what.ranks == "4x2,8x2":
+            raise InputError("there are 4 nodes")
+        return 0, None
+
+    shapes = shapes_of(request)
+    run_shapes(shapes, replace(request, dry_run=True), substrate_of("simulated:altix-bx2"), run_once)
+    assert seen == [("2x1", "cyclic", "2x1-cyclic"), ("4x2,8x2", "cyclic", "4x2-8x2-cyclic")]
+    for words in (["-n", "2x1,12x1"], ["-n", "2,4"], [], ["--resume", "last"]):
+        alike = parsed(["run", "pingpong", *words])
+        assert isinstance(alike, RunRequest) and shapes_of(alike) == ()
+    with pytest.raises(InputError, match="says the ranks on a node: leave --ppn out"):
+        asked = replace(request, where=replace(request.where, ppn=1))
+        run_shapes(shapes, asked, substrate_of("simulated:altix-bx2"), run_once)
 
 
 def test_a_resumed_run_takes_no_plan_and_no_machine() -> None:

@@ -14,7 +14,7 @@ _KEYS = ("shape", "place", "bind")
 
 @dataclass(frozen=True)
 class Arrangement:
-    """`shape` as for `-n`, such as "8x2"; `place` and `bind` as on the command line."""
+    """`shape` as for `-n`, such as "8x2" or "4x2,8x2"; `place` and `bind` as on the command line."""
 
     shape: str
     place: str | None = None
@@ -23,7 +23,7 @@ class Arrangement:
     @property
     def name(self) -> str:
         """The given ones of shape, placement and binding, joined by hyphens."""
-        return "-".join(filter(None, (self.shape, self.place, self.bind)))
+        return "-".join(filter(None, (self.shape.replace(",", "-"), self.place, self.bind)))
 
 
 def arrangements_of(data: Mapping[str, Any], where: str) -> tuple[Arrangement, ...]:

@@ -76,8 +76,9 @@ class StudyFigure:
     """A figure with the paper's number.
 
     `x` is "bytes", "ranks", an axis, a dimension of a table, or a metric ("benchmark.metric") on as many
-    ranks; or "partner": the curves' tables are matrices of ranks, which are drawn as maps. `over` is "" for the values themselves, "first" for values relative to the first of their curve, or
-    "efficiency" for rates per rank relative to those on the fewest ranks, in percent.
+    ranks; or "partner": the curves' tables are matrices of ranks, which are drawn as maps. `over` is "" for
+    the values themselves, "first" for values relative to the first of their curve, or "efficiency" for rates
+    per rank relative to those on the fewest ranks, in percent.
 
     `statistic` are the paper's values of several launches, "mean", "minimum" or "maximum", with bars from
     their minimum to their maximum; the page has them beside the median and its interval.

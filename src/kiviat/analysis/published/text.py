@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kiviat.analysis.hpcc.balance import AXES
 from kiviat.analysis.published.question import Point, Row
 from kiviat.analysis.published.verdict import CANNOT_TELL, Verdict
 from kiviat.record.published import Fact
@@ -113,7 +114,8 @@ def evidence_text(verdict: Verdict) -> str:
 def _series_text(points: tuple[Point, ...]) -> str:
     first = points[0].quantity
     machine = f"{first.machine} {first.mode}".strip()
-    name = " ".join(filter(None, (machine, first.case.benchmark)))
+    of_hpcc = {axis.id: axis.title for axis in AXES} if first.case.benchmark == "balance" else {}
+    name = " ".join(filter(None, (machine, of_hpcc.get(first.metric, first.case.benchmark))))
     varying = {
         "ranks": len({point.quantity.case.ranks for point in points}) > 1,
         "bytes": len({point.quantity.case.bytes for point in points}) > 1,

@@ -25,7 +25,7 @@ from kiviat.cli.options.substrate import (
     settled_shape,
     substrate_of,
 )
-from kiviat.cli.subcommands.run_arrangements import run_arranged
+from kiviat.cli.subcommands.run_arrangements import run_arranged, run_shapes, shapes_of
 from kiviat.cli.subcommands.run_job import SCRIPT_FILE, Job, job_of, script_of
 from kiviat.cli.subcommands.run_job_note import own_job, take_over
 from kiviat.cli.subcommands.run_resumed import mpi_of, plan_of, resume_command, where_it_began
@@ -82,12 +82,14 @@ class _Planned:
 
 
 def execute(request: RunRequest) -> int:
-    """Run the plan once, or once for each of its arrangements; return the exit code."""
+    """Run the plan once, or once for each arrangement of it or of `-n`; return the exit code."""
     refuse_options_of_programs(request.compute, request.speed)
     named = None if request.resume else named_plan(request.what)
     arrangements = load_arrangements(named) if named else ()
     if named and arrangements:
         return run_arranged(named, arrangements, request, substrate_of(request.where.on), run_once)
+    if shapes := shapes_of(request):
+        return run_shapes(shapes, request, substrate_of(request.where.on), run_once)
     return run_once(request)[0]
 
 

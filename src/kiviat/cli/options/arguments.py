@@ -190,7 +190,8 @@ def _run(command: argparse.ArgumentParser) -> None:
     what.add_argument(
         "-n",
         "--ranks",
-        help="number of ranks: 8; several numbers: 2,4,8 or 2:8; nodes x ranks on each: 8x2, or 2x1,12x1 "
+        help="number of ranks: 8; several numbers: 2,4,8 or 2:8; nodes x ranks on each: 8x2, or 2x1,12x1; "
+        "2x1,2x4 makes a run for each number of ranks on a node, and one report "
         "(default: one per core, at least 2; on a modelled machine at most 16)",
     )
     what.add_argument("-m", "--sizes", help="message sizes: 8, 1K,64K or 0:4M (doubling)")

@@ -1,4 +1,4 @@
-"""Runs a plan with several arrangements of ranks: one run for each, and one report about all."""
+"""Runs several arrangements of ranks, of a plan or of `-n 2x1,4x2`: a run for each, one report about all."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kiviat.cli.options.request import RunRequest
 from kiviat.launch.substrates.substrate import Substrate
+from kiviat.placement import parse_shape
 from kiviat.plan import Arrangement
 from kiviat.record import InputError
 from kiviat.store import call_run
@@ -32,6 +33,39 @@ def run_arranged(
                 f"plan {plan} says itself where ranks go: leave {option} {value} out, or name its benchmarks "
                 "without it"
             )
+    return _run_each(plan, f"plan {plan}", arrangements, request, substrate, run)
+
+
+def shapes_of(request: RunRequest) -> tuple[Arrangement, ...]:
+    """Return an arrangement for each number of ranks per node of `-n 2x1,4x2`, none if all are the same."""
+    if request.resume or not request.what.ranks or "x" not in request.what.ranks.lower():
+        return ()
+    by_node: dict[int, list[str]] = {}
+    for word in request.what.ranks.split(","):
+        by_node.setdefault(parse_shape(word.strip()).per_node, []).append(word.strip())
+    where = request.where
+    each = (Arrangement(",".join(words), where.place, where.bind) for words in by_node.values())
+    return tuple(each) if len(by_node) > 1 else ()
+
+
+def run_shapes(shapes: Sequence[Arrangement], request: RunRequest, substrate: Substrate, run: Run) -> int:
+    """Run each of the shapes of the command line; return the worst exit code.
+
+    Raise InputError if none fits, or if `--ppn` says otherwise.
+    """
+    if request.where.ppn is not None:
+        raise InputError(f"-n {request.what.ranks} says the ranks on a node: leave --ppn out")
+    return _run_each("shapes", f"-n {request.what.ranks}", shapes, request, substrate, run)
+
+
+def _run_each(
+    name: str,
+    what: str,
+    arrangements: Sequence[Arrangement],
+    request: RunRequest,
+    substrate: Substrate,
+    run: Run,
+) -> int:
     code, paths, left_out, quiet = 0, [], [], request.verbosity == "quiet"
     for arrangement in _possible(arrangements, substrate):
         if not quiet:
@@ -47,9 +81,9 @@ def run_arranged(
         if ended > 1:
             return ended
     if left_out and not paths and not request.dry_run:
-        raise InputError(f"plan {plan} has no arrangement for this machine: {left_out[0]}")
+        raise InputError(f"{what} has no arrangement for this machine: {left_out[0]}")
     if paths:
-        report = Path(request.report or paths[0].parent / f"{plan}.html")
+        report = Path(request.report or paths[0].parent / f"{name}.html")
         from kiviat.cli.text.run_page import report_on  # it takes longer to import than a dry run
 
         report_on(paths, report)

@@ -53,7 +53,7 @@ def heat_maps(
 
 def map_of_program(title: str, panels: Sequence[tuple[str, Grid, Nodes | None]]) -> HeatMap:
     """Return the bytes that ranks of a program send to each other; each panel has a label and nodes."""
-    cells = tuple(_cells(label, _of_first_kernel(grid), lambda *_: nodes) for label, grid, nodes in panels)
+    cells = tuple(_cells(label, _of_first_kernel(grid), nodes) for label, grid, nodes in panels)
     first = panels[0][1]
     words = _extremes(cells[-1], first.unit)
     return HeatMap(first.name, "study", title, "", first.unit, first.better, words, cells)
@@ -81,7 +81,11 @@ def _heat_map(
     dimensions = ["run", "ranks", *axes]
     differ = [at for at in range(len(dimensions)) if len({key[at] for key in by_key}) > 1]
     cells = [
-        _cells(", ".join(word(dimensions[at], key[at], runs) for at in differ), grid, nodes_of)
+        _cells(
+            ", ".join(word(dimensions[at], key[at], runs) for at in differ),
+            grid,
+            nodes_of(grid.run, grid.ranks),
+        )
         for key, grid in by_key.items()
     ]
     first = grids[0]
@@ -97,8 +101,8 @@ def _heat_map(
     )
 
 
-def _cells(label: str, grid: Grid, nodes_of: NodesOf) -> Cells:
-    matrix = matrix_of(grid, nodes_of(grid.run, grid.ranks))
+def _cells(label: str, grid: Grid, nodes: Nodes | None) -> Cells:
+    matrix = matrix_of(grid, nodes)
     few = len(matrix.labels) <= _MOST_WITH_BOUNDS
     low, high = (_flat(each) if few and each is not None else None for each in (matrix.low, matrix.high))
     return Cells(label, matrix.labels, _flat(matrix.values), low, high, matrix.boundaries, matrix.nodes)
