@@ -101,6 +101,32 @@ RANKED_TEST(counters_of_this_machine_or_why_there_are_none, 1, 2) {
   }
 }
 
+// The formats of the device map the raw events to a software event, which every machine counts.
+RANKED_TEST(l2_misses_are_counted_on_x86, 1) {
+  const auto counted = [](const std::string& processor) {
+    const FakeRoot root;
+    const std::string device = "sys/bus/event_source/devices/cpu/";
+    root.write("proc/cpuinfo", processor), root.write(device + "type", "1");  // PERF_TYPE_SOFTWARE
+    root.write(device + "format/event", "config:"), root.write(device + "format/umask", "config:0-0");
+    const auto counters = open_counters(root.path);
+    counters->prepare(), counters->enable();
+    volatile int sum = 0;
+    for (int i = 0; i < 1'000'000; ++i) sum = sum + 1;
+    counters->disable();
+    return counters->any() ? counters->counts()[8].value : NAN;
+  };
+  const std::string intel = "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: ";
+  const double zen = counted("vendor_id\t: AuthenticAMD\ncpu family\t: 23\nmodel\t\t: 49\n");
+  if (std::isnan(zen)) {  // a kernel or a container that forbids perf_event_open
+    const auto counters = open_counters();
+    EXPECT(contains(counters->words(), "unavailable: "));
+    return;
+  }
+  EXPECT(zen > 0);
+  EXPECT(counted(intel + "85\nmodel name\t: Skylake\n") > 0);
+  EXPECT(std::isnan(counted(intel + "62\n")) == true);  // Ivy Bridge-EP
+}
+
 // Uses a software event (task clock) as if it were a processor event, so opening, enabling, inheriting and reading
 // events are tested on machines without a PMU.
 RANKED_TEST(events_that_a_device_describes_are_counted, 1) {

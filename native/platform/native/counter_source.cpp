@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -102,9 +103,9 @@ std::optional<std::uint64_t> placed(std::uint64_t value, const std::string& form
   return config;
 }
 
-// Parses an event that a device in /sys/bus/event_source describes as "event=0x04,umask=0x03".
-std::optional<std::uint64_t> named_event(const fs::path& device, const std::string& name) {
-  std::istringstream terms(first_line(device / "events" / name));
+// Parses an event of a device in /sys/bus/event_source, such as "event=0x04,umask=0x03".
+std::optional<std::uint64_t> event_of(const fs::path& device, const std::string& text) {
+  std::istringstream terms(text);
   std::uint64_t config = 0;
   bool any = false;
   for (std::string term; std::getline(terms, term, ',');) {
@@ -115,6 +116,34 @@ std::optional<std::uint64_t> named_event(const fs::path& device, const std::stri
     config |= *bits, any = true;
   }
   return any ? std::optional(config) : std::nullopt;
+}
+
+// Returns the misses of the L2 cache on x86, which the kernel does not name; "" on other processors. Intel, from
+// Haswell on: L2_RQSTS.MISS (Software Developer's Manual, volume 3B). AMD, from Zen on: misses of data and instructions
+// (Processor Programming Reference, PMCx064).
+std::string l2_misses_of_x86(const fs::path& root) {
+  std::ifstream file(root / "proc/cpuinfo");
+  std::string vendor;
+  long family = 0, model = 0;
+  for (std::string line; std::getline(file, line) && !line.empty();) {
+    const auto colon = line.find(": ");
+    if (colon == std::string::npos) continue;
+    const std::string value = line.substr(colon + 2);
+    if (line.starts_with("vendor_id")) vendor = value;
+    if (line.starts_with("cpu family")) family = std::atol(value.c_str());
+    if (line.starts_with("model\t")) model = std::atol(value.c_str());
+  }
+  if (vendor == "AuthenticAMD" && family >= 0x17) return "event=0x64,umask=0x09";
+  // Ivy Bridge-EP, Atom and Xeon Phi have other events.
+  constexpr std::array others = {0x3e, 0x4a, 0x4c, 0x4d, 0x57, 0x5a, 0x5c, 0x5d,
+                                 0x5f, 0x75, 0x7a, 0x85, 0x86, 0x8a, 0x96, 0x9c};
+  if (vendor == "GenuineIntel" && family == 6 && model >= 0x3c && std::ranges::find(others, model) == others.end())
+    return "event=0x24,umask=0x3f";
+  return "";
+}
+
+std::optional<std::uint64_t> named_event(const fs::path& device, const std::string& name) {
+  return event_of(device, first_line(device / "events" / name));
 }
 
 std::vector<fs::path> devices(const fs::path& root) {
@@ -132,8 +161,10 @@ class Perf final : public CounterSource {
   explicit Perf(std::string root) : root_(std::move(root)) {
     std::vector<Event> wanted(std::begin(generic), std::end(generic));
     // Perf has no generic L2 event, but Arm's devices describe theirs.
+    const std::string of_x86 = l2_misses_of_x86(root_);
     for (const fs::path& device : devices(root_))
-      if (const auto config = named_event(device, "l2d_cache_refill")) {
+      if (const auto config =
+              device.filename() == "cpu" ? event_of(device, of_x86) : named_event(device, "l2d_cache_refill")) {
         wanted.push_back(
             {l2_misses, static_cast<std::uint32_t>(std::atoi(first_line(device / "type").c_str())), *config});
         break;
