@@ -114,6 +114,7 @@ def test_a_matrix_shows_where_nodes_begin() -> None:
     assert matrix.nodes == (0, 0, 1, 1)
     assert np.isnan(matrix.values[1, 1]) and matrix.values[1, 3] == 13.0
     assert matrix_of(pairs(4, lambda a, b: 1.0), None).boundaries == ()
+    assert matrix_of(pairs(4, lambda a, b: 1.0), Nodes((0, 1, 0, 1))).boundaries == ()  # lines would hide all
 
 
 def test_a_matrix_of_many_ranks_is_drawn_in_blocks() -> None:

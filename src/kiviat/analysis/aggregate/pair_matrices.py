@@ -102,11 +102,14 @@ class Matrix:
 
 
 def matrix_of(grid: Grid, nodes: Nodes | None) -> Matrix:
-    """Return the matrix of a table over pairs of ranks, with the boundaries between nodes if known."""
+    """Return the matrix of a table over pairs of ranks, with the boundaries between nodes of several ranks."""
     ranks = len(grid.median)
     per_block = -(-ranks // MOST_CELLS)
     starts = tuple(range(0, ranks, per_block))
-    boundaries = tuple(rank / per_block for rank in (nodes.boundaries(ranks) if nodes else ()))
+    between = nodes.boundaries(ranks) if nodes else []
+    if len(between) == ranks - 1:  # lines around every rank would hide the values
+        between = []
+    boundaries = tuple(rank / per_block for rank in between)
     if per_block == 1:
         of = nodes.of[:ranks] if nodes else None
         labels = tuple(map(str, range(ranks)))
