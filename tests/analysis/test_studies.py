@@ -143,10 +143,11 @@ def test_sentences_are_put_to_machines_that_the_paper_does_not_know() -> None:
 
 
 def test_every_row_of_the_paper_is_used_once_or_by_machine() -> None:
-    for name in ("P1", "P2", "P3", "P4"):
+    for name, count in (("P1", 38), ("P2", 31), ("P3", 104), ("P4", 45)):
         study = find_study(name)
         judged = verdicts(study, [machine("Nobody's", bandwidths({8: 1e6}))])
         rows = {one.id for one in all_rows() if one.paper.name == study.paper}
+        assert len(rows) == count  # of the papers' numbers and sentences
         assert {one.verdict.row.id for one in judged} == rows
         assert all(one.verdict.words or one.verdict.answer is not None for one in judged)
 
@@ -225,6 +226,15 @@ def test_counters_of_processors_are_compared_where_they_exist() -> None:
     assert why == "here: cannot say: a virtual machine"
     (why,) = reasons(STUDY, table, [machine(DELL, rates, "dell")], set())
     assert why.endswith("cannot say: models have no hardware counters")
+
+
+def test_gears_is_judged_by_its_search() -> None:
+    """Search time is the headline of phdMesh in P1; the rate of all phases made its efficiency look poor."""
+    figures = [one for one in find_study("P1").figures if one.number in ("11", "12", "13", "14")]
+    assert {curve.measures for figure in figures for curve in figure.curves} == {"gears.search_time"}
+    (row,) = (one for one in all_rows() if one.id == "S-022")
+    asked = {series.measures for claim in row.fact.claims for series in claim.series}
+    assert asked == {"gears.search_time"}
 
 
 def of_launches(ranks: int, *seconds: float) -> list[Any]:
