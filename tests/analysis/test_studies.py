@@ -139,7 +139,7 @@ def test_sentences_are_put_to_machines_that_the_paper_does_not_know() -> None:
     study = replace(STUDY, paper="saini-ciotti-gunney")
     foreign = [one for one in verdicts_on(verdicts(study, [results(here, rows)]), "H-057") if one.foreign]
     assert [one.verdict.holds for one in foreign] == [True]
-    assert summed(foreign).judged == 0
+    assert (summed(foreign).judged, summed(foreign).foreign) == (0, (1, 1))
 
 
 def test_every_row_of_the_paper_is_used_once_or_by_machine() -> None:
@@ -214,10 +214,9 @@ def test_counters_of_processors_are_compared_where_they_exist() -> None:
     run = make_run("x", launches=1)
     of = tuple(Rank(rank, f"n{rank % 2}", rank % 2) for rank in range(4))
     own = results(replace(run, launches=(replace(run.launches[0], world=4, ranks=of),)), rates, "here")
-    counted = grid(
-        *("x", "counters", [[[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]]]),
-        **{"kernel": ("cg",), "counter": ("cycles", "l2_misses"), "statistic": ("min", "mean", "max")},
-    )
+    values = [[[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]]]
+    of_counters = {"counter": ("cycles", "l2_misses"), "statistic": ("min", "mean", "max")}
+    counted = grid("x", "counters", values, kernel=("cg",), **of_counters)
     (line,) = table_lines(table, [replace(own, grids=[counted])], STUDY)
     assert [cell.value for cell in line.cells] == [6.0, 6.0]
     assert table_lines(table, [own], STUDY) == []
@@ -226,6 +225,11 @@ def test_counters_of_processors_are_compared_where_they_exist() -> None:
     assert why == "here: cannot say: a virtual machine"
     (why,) = reasons(STUDY, table, [machine(DELL, rates, "dell")], set())
     assert why.endswith("cannot say: models have no hardware counters")
+    # Another arrangement of the study, which the table does not have, is no reason.
+    summaries = [replace(one, oversubscribed=True) for one in own.summaries]
+    crowded = replace(own, summaries=summaries, lacking={"four": "there is no room for 4x4"})
+    (why,) = reasons(find_study("P2"), replace(table, measures="rate"), [crowded], set())
+    assert why == "here: cannot say: ranks share cores, so their rates are meaningless"
 
 
 def test_gears_is_judged_by_its_search() -> None:

@@ -102,7 +102,7 @@ class Matrix:
 
 
 def matrix_of(grid: Grid, nodes: Nodes | None) -> Matrix:
-    """Return the matrix of a table over pairs of ranks, with the boundaries between nodes of several ranks."""
+    """Return the matrix of a table over pairs of ranks, with the boundaries between nodes of more ranks."""
     ranks = len(grid.median)
     per_block = -(-ranks // MOST_CELLS)
     starts = tuple(range(0, ranks, per_block))

@@ -15,13 +15,20 @@ from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.analysis.published.cases import arrangement, measured
 from kiviat.analysis.published.curves import SCALING_FORMS, scaling_verdicts
 from kiviat.analysis.published.question import Case, Quantity, Row, all_rows
-from kiviat.analysis.published.sources import COUNTERS, MachineResults, lookup_across
+from kiviat.analysis.published.sources import MachineResults, lookup_across
 from kiviat.analysis.published.verdict import Verdict, judge, questions
 from kiviat.analysis.scaling.curve import ratio_of
 from kiviat.analysis.scaling.series import Selection, Source, scaling
 from kiviat.record.errors import InputError
 from kiviat.record.published import COMPARED_USES, Fact
-from kiviat.record.studies import StudyColumn, StudyCurve, StudyDefinition, StudyFigure, StudyTable
+from kiviat.record.studies import (
+    StudyColumn,
+    StudyCurve,
+    StudyDefinition,
+    StudyFigure,
+    StudyRun,
+    StudyTable,
+)
 from kiviat.record.types import Scalar
 
 Interval = tuple[float, float] | None
@@ -121,6 +128,10 @@ class Summed:
     judged: int
     failing: tuple[JudgedRow, ...]
     untold: tuple[tuple[str, int], ...]
+    foreign: tuple[int, int] = (
+        0,
+        0,
+    )  # statements about other machines: those that hold here, all with a verdict
 
     def within(self, fraction: float) -> int:
         """Return the number of errors up to this fraction."""
@@ -456,18 +467,24 @@ def reasons(
             machine.lacking[run.name]
             for run in study.runs
             if run.name in machine.lacking
+            and _is_arranged(part, run)
             and any(
                 run.name == named or (not named and run.measures(benchmark, axes))
                 for named, benchmark, axes in asked
             )
         ]
-        if not known and place not in there:
-            known = [
-                _arranged_failure(part, machine)
-                or _failure(machine, [(benchmark, axes) for _, benchmark, axes in asked])
-            ]
+        if place not in there and (why := _arranged_failure(part, machine)):
+            known = [why]
+        elif not known and place not in there:
+            known = [_failure(machine, [(benchmark, axes) for _, benchmark, axes in asked])]
         found += [f"{machine.label}: cannot say: {why}" for why in known]
     return found
+
+
+def _is_arranged(part: StudyFigure | StudyTable, run: StudyRun) -> bool:
+    """Return whether a table of arrangements has that of a run; True for other parts and runs."""
+    shapes = [] if isinstance(part, StudyFigure) else [one.arrangement.split(" ")[0] for one in part.columns]
+    return not any(shapes) or not run.shape or run.shape in shapes
 
 
 def _asked_by(part: StudyFigure | StudyTable) -> Iterator[tuple[str, str, Mapping[str, Scalar]]]:
@@ -481,10 +498,11 @@ def _asked_by(part: StudyFigure | StudyTable) -> Iterator[tuple[str, str, Mappin
 
 
 def _arranged_failure(part: StudyFigure | StudyTable, machine: MachineResults) -> str:
-    """Return why a table of arrangements has no value of hardware counters, "" of other parts."""
-    if not isinstance(part, StudyTable) or part.measures not in COUNTERS:
+    """Return why a table of arrangements has no value; "" for other parts, or without its programs."""
+    if isinstance(part, StudyFigure) or part.of_metrics:
         return ""
-    cells = _program_line(part, 0, machine, part.programs[0]).cells
+    here = [program for program in part.programs if machine.of(program, "rate")]
+    cells = [cell for program in here for cell in _program_line(part, 0, machine, program).cells]
     return next((cell.reason for cell in cells if cell.reason), "").removeprefix(f"{machine.label}: ")
 
 
@@ -647,6 +665,7 @@ def summed(found: Sequence[JudgedRow]) -> Summed:
         and not one.fitted
     ]
     judged = [one for one in own if one.verdict.holds is not None]
+    foreign = [one.verdict.holds for one in found if one.foreign and one.verdict.holds is not None]
     untold = Counter(
         one.verdict.words for one in own if one.verdict.holds is None and one.verdict.error is None
     )
@@ -656,4 +675,5 @@ def summed(found: Sequence[JudgedRow]) -> Summed:
         len(judged),
         tuple(one for one in judged if not one.verdict.holds),
         tuple(untold.most_common()),
+        (sum(map(bool, foreign)), len(foreign)),
     )

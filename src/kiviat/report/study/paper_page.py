@@ -156,6 +156,9 @@ def _summary(total: Summed) -> list[tuple[str, str]]:
         )
     if total.judged:
         lines.append(("Sentences", f"{total.held} of {total.judged} orderings and bounds hold"))
+    held, foreign = total.foreign
+    if foreign:
+        lines.append(("Of other machines", f"{held} of {counted(foreign, 'statement')} hold here, too"))
     untold = sum(count for _, count in total.untold)
     if untold:
         lines.append(("Cannot tell", counted(untold, "published statement")))
