@@ -174,13 +174,14 @@ def test_figures_have_a_curve_for_each_machine_and_size() -> None:
 def test_the_cost_of_an_oncoming_message_is_a_curve() -> None:
     """Figure 1 of P3 has both directions and the drop; sizes that one of both lacks have no point."""
     figure = next(one for one in find_study("P3").figures if one.number == "1")
-    rows = bandwidths({1024: 1e8, 1 << 20: 1e9}) + bandwidths(
-        {1024: 1e8, 1 << 20: 4e8, 1 << 22: 1e9}, "pingping"
-    )
-    own = machine(ALTIX, rows)
-    *_, drop = drawn(figure, [replace(own, parts=dict.fromkeys(own.parts, "pairs"))])
+    both = bandwidths({1024: 1e8, 1 << 20: 4e8, 1 << 22: 1e9}, "pingping")
+    own = machine(ALTIX, bandwidths({1024: 1e8, 1 << 20: 1e9}) + both)
+    own = replace(own, parts=dict.fromkeys(own.parts, "pairs"))
+    *_, drop = drawn(figure, [own])
     assert (drop.label, drop.unit) == ("PingPing over PingPong", "1")
     assert [(x, value) for x, value, _ in drop.points] == [(1024, 1.0), (1 << 20, 0.4)]
+    html = render_study(replace(STUDY, figures=(figure,)), [own], [])
+    assert ">PingPing over PingPong</span>" in html  # a single curve has no legend
 
 
 def grid(run: str, name: str, values: Any, **axes: tuple[str, ...]) -> Grid:

@@ -26,7 +26,6 @@ from kiviat.record.run import Run
 from kiviat.record.studies import StudyDefinition, find_study, read_study, study_files
 from kiviat.record.traits import traits_of
 from kiviat.record.types import Row
-from kiviat.record.units import counted
 from kiviat.report.facts.runs import labels
 from kiviat.report.study.paper_page import render_study
 from kiviat.report.table import Column, tabled
@@ -212,7 +211,7 @@ def _print_summary(
         print(f"  fails{where}: {statement_text(row)}; here {answer_text(one.verdict)} [{place_text(row)}]")
     held, foreign = total.foreign
     if foreign:
-        print(f"elsewhere   {held} of {counted(foreign, 'statement')} about other machines hold here, too")
+        print(f"elsewhere   {held} of {foreign} statements about other machines hold here, too")
     untold = sum(count for _, count in total.untold)
     if untold:
         print(f"cannot tell {untold}; the page says why")

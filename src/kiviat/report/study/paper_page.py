@@ -158,7 +158,7 @@ def _summary(total: Summed) -> list[tuple[str, str]]:
         lines.append(("Sentences", f"{total.held} of {total.judged} orderings and bounds hold"))
     held, foreign = total.foreign
     if foreign:
-        lines.append(("Of other machines", f"{held} of {counted(foreign, 'statement')} hold here, too"))
+        lines.append(("Of other machines", f"{held} of {foreign} statements hold here, too"))
     untold = sum(count for _, count in total.untold)
     if untold:
         lines.append(("Cannot tell", counted(untold, "published statement")))
@@ -330,8 +330,10 @@ def _chart(
         f"{format_value(max(value for _, value in line.points), unit)}"
         for line in panels[0 if figure.statistic else -1].lines
     )
+    only = curves[0].label if len({(one.machine, one.curve) for one in curves}) == 1 else ""  # has no legend
     over = "relative to the first of each curve" if figure.over == "first" else ""
-    return Figure(str(number), "study", figure.title, over, x, unit, figure.log, words, tuple(panels))
+    about = ", ".join(filter(None, (only, over)))
+    return Figure(str(number), "study", figure.title, about, x, unit, figure.log, words, tuple(panels))
 
 
 def _of_several_launches(curves: Sequence[DrawnCurve]) -> list[DrawnCurve]:
