@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 import kiviat.plan
 from kiviat.launch.programs.lammps import described as of_lammps
-from kiviat.plan import estimate, load_arrangements, load_plan, plan_names, shipped_benchmarks
+from kiviat.plan import Overrides, estimate, load_arrangements, load_plan, plan_names, shipped_benchmarks
 from kiviat.record import data_path, schema
 
 
@@ -100,6 +100,15 @@ def test_nas_programs_are_in_their_plans_once(real: list[dict[str, Any]]) -> Non
             (program, 5 if program in ("ep", "lu") else 4) for program in programs
         ]
         assert {case.axes.get("class", "A") for case in cases} == {problem_class}
+
+
+def test_estimates_heed_the_problem_class(real: list[dict[str, Any]]) -> None:
+    """Class S and class B were estimated to take as long as class A."""
+    small, own, large = (
+        estimate(load_plan("npb", real, 4, Overrides(axes={"class": one}))).likely_s for one in "SAB"
+    )
+    assert small < own / 10 and own * 4 < large < own * 5
+    assert own == estimate(load_plan("npb", real, 4)).likely_s
 
 
 def test_hpccg_grows_with_the_ranks_and_stays_the_same(real: list[dict[str, Any]]) -> None:

@@ -20,6 +20,9 @@ from kiviat.record.types import Scalar
 COMMAND_LINE = "the command line"
 _SIZE = re.compile(r"\d{1,18}[kKmMgG](iB|B)?")  # with a unit
 AUTO = "auto"  # default of axes whose value the benchmark determines itself
+# Work of problem classes of the NAS Parallel Benchmarks relative to A, for most programs (NAS-95-020). CG and
+# FT grow more: class B has 36 and 13 times the work.
+_CLASSES = {"S": 0.01, "W": 0.1, "A": 1.0, "B": 5.0, "C": 20.0}
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,8 @@ def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tup
             world = _world(group, ranks, axes, available)
             named = {**axes, "world": world} if group.subset and world != ranks else axes
             identity = case_id(benchmark.name, ranks, size, named | marks)
-            about = (group.nominal_s or benchmark.nominal_s, benchmark.threads, benchmark.program)
+            nominal_s = (group.nominal_s or benchmark.nominal_s) * _of_class(group, benchmark, axes)
+            about = (nominal_s, benchmark.threads, benchmark.program)
             cases.append(Case(identity, benchmark.name, ranks, size, named, controls, world, *about))
     return cases, reason
 
@@ -117,6 +121,14 @@ def _ranks(group: Group, benchmark: Benchmark, rule: RankRule, available: int) -
         return expand_ranks(group.ranks, available, rule, where, strict=not group.by_pattern)
     asked = expand_ranks(group.overrides.ranks, available, rule, COMMAND_LINE, strict=False)
     return asked or expand_ranks("all", available, rule, where)
+
+
+def _of_class(group: Group, benchmark: Benchmark, axes: Mapping[str, Scalar]) -> float:
+    """Return the work of a case's problem class over that of the class to which the nominal time belongs."""
+    default = benchmark.axes["class"].default if "class" in benchmark.axes else None
+    timed = group.axes.get("class", default) if group.nominal_s else default
+    wanted, given = (_CLASSES.get(str(one)) for one in (axes.get("class", default), timed))
+    return wanted / given if wanted and given else 1.0
 
 
 def _sizes(group: Group, benchmark: Benchmark) -> tuple[list[int | None], list[int]]:
