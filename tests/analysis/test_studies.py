@@ -205,6 +205,25 @@ def test_messages_between_ranks_are_a_map() -> None:
     assert "cannot say: results of cg are on other ranks" in html
 
 
+def test_each_machine_may_have_a_chart_of_its_own() -> None:
+    """Figures 7 to 10 of P3 are one machine each; together, twenty curves hid each other."""
+    figure = StudyFigure("7-10", "t", "bytes", (StudyCurve("pingpong.bandwidth"),), apart=True)
+    both = [machine(ALTIX, bandwidths({8: 1e6})), machine(DELL, bandwidths({8: 2e6}))]
+    assert render_study(replace(STUDY, figures=(figure,)), both, []).count('class="curves"') == 2
+    assert render_study(replace(STUDY, figures=(figure,)), both[:1], []).count('class="curves"') == 1
+
+
+def test_ranks_at_a_distance_take_a_launch_that_reaches_them() -> None:
+    """F2-038 is about rank 256: two ranks exchange messages in a launch of more."""
+    far = [
+        replace(one, axes={"distance": 256, "world": 512}) for one in bandwidths({1 << 20: 1e9, 2 << 20: 9e8})
+    ]
+    (one,) = verdicts_on(verdicts(STUDY, [machine(ALTIX, far)]), "F2-038")
+    assert one.verdict.answer is not None
+    (many,) = verdicts_on(verdicts(STUDY, [machine(ALTIX, far)]), "F1-001")
+    assert many.verdict.words == "it takes 256 ranks, and the results reach 2 ranks"
+
+
 def test_counters_of_processors_are_compared_where_they_exist() -> None:
     """Figures 5b and 6 of P2 are L2 misses and stalls."""
     table = next(one for one in find_study("P2").tables if one.number == "Figure 5b")
@@ -421,7 +440,7 @@ def test_energy_is_compared_on_equal_numbers_of_ranks() -> None:
     assert cells[2][3][1] == "1/J"
     html = render_study(find_study("P1"), [here, there], [])
     assert "HPCCG, 64 ranks" in html and "1.52 Mflop/s per W" in html
-    assert "on 64 ranks, over" in html  # bars of both machines
+    assert html.count('<span class="small">on 64 ranks, over') == 4  # bars of both machines for each quantity
     # A small machine has a line where it can have one, and a reason.
     small = results(make_run("small"), [*programs(9.0, 1, 2)], "small")
     lines = table_lines(table, [here, there, small], STUDY)
@@ -508,11 +527,12 @@ def test_a_figure_without_results_says_why() -> None:
         replace(one, benchmark="replay", metric="total_time", axes=axes, case=f"replay/ranks={one.ranks}")
         for one in times("replay", {1: 9.0, 8: 1.5})
     ]
-    lacking = {"rhodopsin": "recorded on up to 8 ranks"}
+    why = "rhodo-strong is recorded on up to 8 ranks"
+    lacking = {"rhodopsin": f"{why}; rhodo-weak is recorded on up to 4 ranks"}
     replayed = replace(machine(SC072, replays, "sc072"), lacking=lacking)
     (curve,) = drawn(strong, [replayed])
     assert [x for x, *_ in curve.points] == [1.0, 8.0]
-    assert reasons(study, strong, [replayed], {0}) == ["sc072: cannot say: recorded on up to 8 ranks"]
+    assert reasons(study, strong, [replayed], {0}) == [f"sc072: cannot say: {why}"]
 
 
 BALANCED = {2: (10e9, 1e9, 4e9), 4: (16e9, 0.5e9, 4e9)}  # ranks: HPL, random ring and copy of each rank

@@ -81,7 +81,8 @@ class StudyFigure:
     per rank relative to those on the fewest ranks, in percent.
 
     `statistic` are the paper's values of several launches, "mean", "minimum" or "maximum", with bars from
-    their minimum to their maximum; the page has them beside the median and its interval.
+    their minimum to their maximum; the page has them beside the median and its interval. `apart`: each
+    machine has a chart of its own.
     """
 
     number: str
@@ -91,6 +92,7 @@ class StudyFigure:
     over: str = ""
     statistic: tuple[str, ...] = ()
     log: bool = True
+    apart: bool = False
     note: str = ""
 
 

@@ -131,12 +131,14 @@ class Question:
 class Subject:
     """The machine that is compared with papers: its published names and modes, and number of cores.
 
-    `cores` is None if unlimited; `limit` names what limits the number of cores or ranks.
+    `cores` is None if unlimited; `limit` names what limits the number of cores or ranks. `reach`: ranks of
+    the largest launch, if some of its ranks may have been measured while the others slept.
     """
 
     names: tuple[tuple[str, str], ...]
     cores: int | None = None
     limit: str = "the machine has {} cores"
+    reach: int = 0
 
     def is_named(self, name: str, mode: str) -> bool:
         """Return True if a paper's name denotes this machine; a name without mode denotes all modes."""

@@ -18,6 +18,7 @@ from kiviat.analysis.published.question import Case, Lookup, Quantity, Subject, 
 from kiviat.analysis.published.results import NETWORK_BYTES
 from kiviat.analysis.scaling.energy import POWER_METRICS, Power, power_of, powered, whole_factor
 from kiviat.profile import Profile
+from kiviat.record.reach import least_world
 from kiviat.record.run import Run
 from kiviat.record.traits import TraitsByName
 from kiviat.record.types import Row, Scalar
@@ -74,7 +75,8 @@ class MachineResults:
     def subject(self) -> Subject:
         """The machine as `Subject`; its number of cores is that of the largest result."""
         most = max((one.ranks for one in self.summaries), default=0)
-        return Subject(self.names, most, "the results reach {} ranks")
+        reach = max((least_world(one.ranks, one.axes) for one in self.summaries), default=0)
+        return Subject(self.names, most, "the results reach {} ranks", reach)
 
     @cached_property
     def _by_metric(self) -> dict[tuple[str, str], list[Summary]]:

@@ -464,7 +464,7 @@ def reasons(
     found = []
     for place, machine in enumerate(machines):
         known = [
-            machine.lacking[run.name]
+            _of_programs(machine.lacking[run.name], part)
             for run in study.runs
             if run.name in machine.lacking
             and _is_arranged(part, run)
@@ -479,6 +479,14 @@ def reasons(
             known = [_failure(machine, [(benchmark, axes) for _, benchmark, axes in asked])]
         found += [f"{machine.label}: cannot say: {why}" for why in known]
     return found
+
+
+def _of_programs(why: str, part: StudyFigure | StudyTable) -> str:
+    """Return the reasons about the recordings that a figure replays, all if none of them is."""
+    curves = part.curves if isinstance(part, StudyFigure) else ()
+    programs = [str(curve.axes["program"]) for curve in curves if "program" in curve.axes]
+    own = [one for one in why.split("; ") if any(name in one for name in programs)]
+    return "; ".join(own) or why
 
 
 def _is_arranged(part: StudyFigure | StudyTable, run: StudyRun) -> bool:

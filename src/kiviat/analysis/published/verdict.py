@@ -95,7 +95,10 @@ def _answerer(asks: str, claim: Claim, row: Row) -> Callable[[Sequence[Sequence[
 def _fitting(question: Question, subject: Subject) -> Question:
     own = [one.case for of in question.series for one in of if not one.machine]
     most = max((case.reach for case in own), default=0)
-    if subject.cores is not None and all(case.per_node is None for case in own) and most > subject.cores:
+    enough = max(
+        subject.cores or 0, max((subject.reach for case in own if case.reach > case.ranks), default=0)
+    )
+    if subject.cores is not None and all(case.per_node is None for case in own) and most > enough:
         reason = f"it takes {most} ranks, and {subject.limit.format(subject.cores)}"
         return Question(question.row, question.claim, not_asked=reason)
     return question

@@ -10,23 +10,27 @@ from kiviat.record.units import counted
 from kiviat.report.html.figure import Figure, Line, Panel, RunLabel
 
 
-def bars_of(table: StudyTable, lines: Sequence[TableLine], labels: Sequence[RunLabel]) -> Figure | None:
-    """Return the table as bars of programs; None if there is nothing to compare."""
-    return _of_metrics(table, lines, labels) if table.of_metrics else _of_arrangements(table, lines, labels)
+def bars_of(table: StudyTable, lines: Sequence[TableLine], labels: Sequence[RunLabel]) -> list[Figure]:
+    """Return the table as bars of programs; nothing if there is nothing to compare."""
+    if table.of_metrics:
+        return _of_metrics(table, lines, labels)
+    return list(filter(None, [_of_arrangements(table, lines, labels)]))
 
 
-def _of_metrics(table: StudyTable, lines: Sequence[TableLine], labels: Sequence[RunLabel]) -> Figure | None:
-    """Return a panel for each column: the machines' values over those of the first machine."""
+def _of_metrics(table: StudyTable, lines: Sequence[TableLine], labels: Sequence[RunLabel]) -> list[Figure]:
+    """Return a chart for each column: the machines' values over those of the first machine."""
     programs = list(dict.fromkeys(line.title for line in lines))
     places = list(dict.fromkeys(line.machine for line in lines))
     if len(places) < 2:
-        return None
+        return []
     values = {
         (line.machine, line.title, number): cell.value
         for line in lines
         for number, cell in enumerate(line.cells)
     }
-    panels = []
+    charts = []
+    over = f"on {counted(lines[0].ranks or 0, 'rank')}, over {labels[places[0]].label}"
+    words = f"{len(programs)} programs on {len(places)} machines."
     for number, column in enumerate(table.columns):
         bars = []
         for place in places:
@@ -38,21 +42,10 @@ def _of_metrics(table: StudyTable, lines: Sequence[TableLine], labels: Sequence[
             colour = (*labels[place].colour, len(labels))
             bars.append(Line(labels[place].label, "bars", colour, place, tuple(points)))
         if len([bar for bar in bars if bar.points]) > 1:
-            panels.append(Panel(column.title, (), tuple(bars)))
-    if not panels:
-        return None
-    return Figure(
-        table.number,
-        "study",
-        table.title,
-        f"on {counted(lines[0].ranks or 0, 'rank')}, over {labels[places[0]].label}",
-        "program",
-        "1",
-        False,
-        f"{len(programs)} programs on {len(places)} machines.",
-        tuple(panels),
-        tuple(programs),
-    )
+            panels = (Panel("", (), tuple(bars)),)
+            about = (column.title, over, "program", "1", False, words, panels, tuple(programs))
+            charts.append(Figure(table.number, "study", *about))
+    return charts
 
 
 def _of_arrangements(

@@ -251,13 +251,14 @@ def _figure_part(
     as_published = [
         one for kind in figure.statistic for one in _of_several_launches(drawn(figure, machines, kind))
     ]
-    by_unit: dict[str, list[DrawnCurve]] = {}
+    by_chart: dict[tuple[str, str], list[DrawnCurve]] = {}
     for one in [*curves, *as_published]:
-        by_unit.setdefault(one.unit, []).append(one)
+        apart = labels[one.machine].label if figure.apart and len(labels) > 1 else ""
+        by_chart.setdefault((one.unit, apart), []).append(one)
     x = _axis(figure.x, machines)
     charts = [
-        _chart(number, figure, x, unit, of_unit, labels)
-        for number, (unit, of_unit) in enumerate(by_unit.items())
+        _chart(number, replace(figure, title=apart or figure.title), x, unit, its_curves, labels)
+        for number, ((unit, apart), its_curves) in enumerate(by_chart.items())
     ]
     return Part(
         id=f"figure-{number}",
@@ -405,7 +406,7 @@ def _table_part(
         title=title,
         note=table.note,
         figures=numbered(
-            [chart] if table.programs and (chart := bars_of(table, lines, labels)) else [],
+            bars_of(table, lines, labels) if table.programs else [],
             f"bars-{re.sub(r'[^A-Za-z0-9]+', '-', table.number)}",
         ),
         table=tabled(title, columns, lines, kind="cells") if lines else None,
