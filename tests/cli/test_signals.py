@@ -151,6 +151,27 @@ def test_where_kiviat_is_killed_its_children_end(hanging: Hanging) -> None:
     wait_until(lambda: not any(map(running, pids)))
 
 
+def test_temporary_folders_of_a_killed_kiviat_are_removed(tmp_path: Path) -> None:
+    code = f"""
+import time
+from pathlib import Path
+from kiviat.launch.process.children import Sentinel
+from kiviat.record.scratch import remove_scratch_folders, scratch_folder
+
+Sentinel(remove_scratch_folders).begin()
+with scratch_folder() as folder:
+    Path(folder, "content").touch()
+    Path({str(tmp_path / "ready")!r}).touch()
+    time.sleep(1000)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)})
+    wait_until((tmp_path / "ready").exists)
+    assert len(list(tmp_path.iterdir())) == 2
+    process.kill()
+    process.wait()
+    wait_until(lambda: [path.name for path in tmp_path.iterdir()] == ["ready"])
+
+
 def test_no_traceback_however_early(tmp_path: Path) -> None:
     """Ctrl-C prints no traceback, however early it arrives.
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from kiviat.analysis.aggregate.calibration import calibrated
 from kiviat.analysis.aggregate.known_errors import known_errors, shortly
@@ -20,6 +19,7 @@ from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, find_machine
 from kiviat.record import InputError, Record
 from kiviat.record import run as record
+from kiviat.record.scratch import scratch_folder
 from kiviat.record.types import Scalar
 from kiviat.record.units import counted
 from kiviat.report.html import fragment
@@ -170,7 +170,7 @@ def _of_run(machine: Machine, run: Run) -> PredictionResult:
     if not cases:
         raise InputError(f"run {run.id} has no results to compare with")
     chosen = [_of_interest(found) for found in cases.values()]
-    with TemporaryDirectory(prefix="kiviat-") as folder:
+    with scratch_folder() as folder:
         files = _places(machine, run.about, Path(folder))
         asked = []
         for found in chosen:

@@ -51,12 +51,6 @@ def carry_out(arguments: Sequence[str] | None = None) -> int:
             interrupts.__exit__(None, None, None)
 
 
-def _clean() -> None:
-    from kiviat.launch.emulated.removal import clean_dead
-
-    clean_dead(_GRACE_S)
-
-
 def _run(arguments: Sequence[str] | None) -> int:
     from kiviat.cli.options.arguments import parsed
 
@@ -65,8 +59,15 @@ def _run(arguments: Sequence[str] | None) -> int:
     if arguments is not None:
         return _executed(request)
     from kiviat.launch.process.children import Sentinel
+    from kiviat.record.scratch import remove_scratch_folders
 
-    sentinel = Sentinel(_clean)
+    def clean() -> None:
+        from kiviat.launch.emulated.removal import clean_dead
+
+        remove_scratch_folders()
+        clean_dead(_GRACE_S)
+
+    sentinel = Sentinel(clean)
     try:
         sentinel.begin()  # before anything is imported that starts threads
         return _executed(request)

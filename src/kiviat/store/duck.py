@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from typing import Any, TypeVar
 
 import duckdb
+
+from kiviat.record.scratch import scratch_folder
 
 _T = TypeVar("_T")
 _ROWS = 10_000
@@ -33,7 +34,7 @@ def plain_names(files: Sequence[Path]) -> Iterator[list[str]]:
 @contextmanager
 def plain_folder() -> Iterator[tuple[Path, str]]:
     """Yield a temporary folder and a name of it without special characters, by its descriptor."""
-    with TemporaryDirectory(prefix="kiviat-") as folder:
+    with scratch_folder() as folder:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             yield Path(folder), f"/dev/fd/{handle}"

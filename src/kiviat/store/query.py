@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Literal
 
 import duckdb
 
 from kiviat.record import InputError
 from kiviat.record.earlier_metrics import current_name_sql
+from kiviat.record.scratch import scratch_folder
 from kiviat.store.check import first_bad_line, refuse_damaged
 from kiviat.store.columns import columns
 from kiviat.store.duck import interruptible, plain_folder, plain_names
@@ -104,7 +104,7 @@ def add_table(
     rows: Iterable[Mapping[str, Any]],
 ) -> None:
     """Create a table of `rows`. Uses a file, because inserting row by row takes a millisecond each."""
-    with TemporaryDirectory(prefix="kiviat-") as folder:
+    with scratch_folder() as folder:
         file = Path(folder) / "rows"
         with file.open("w", encoding="utf-8") as lines:
             lines.writelines(json.dumps(row) + "\n" for row in rows)

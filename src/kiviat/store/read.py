@@ -10,7 +10,6 @@ from dataclasses import fields, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -18,6 +17,7 @@ import duckdb
 from kiviat.record import InputError, Row
 from kiviat.record.earlier_metrics import current_name_sql
 from kiviat.record.run import Run
+from kiviat.record.scratch import scratch_folder
 from kiviat.record.types import Scalar
 from kiviat.record.units import counted
 from kiviat.store.check import first_bad_line, is_suspect, refuse_damaged
@@ -64,7 +64,7 @@ def whole_lines(records: Path, torn: TornTail | None) -> Iterator[Path | None]:
     elif torn is None:
         yield records
     else:
-        with TemporaryDirectory(prefix="kiviat-") as folder:
+        with scratch_folder() as folder:
             copy = Path(folder) / RECORDS_FILE
             with records.open("rb") as source, copy.open("wb") as target:
                 shutil.copyfileobj(source, target)

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from kiviat.analysis.aggregate.summary import Summary, summarise
 from kiviat.cli.options.request import ModelFitRequest, TableFormat
@@ -27,6 +26,7 @@ from kiviat.model.machine_file import Structure, machine_file
 from kiviat.model.pairs import curves
 from kiviat.record import InputError, write_whole
 from kiviat.record.run import Run
+from kiviat.record.scratch import scratch_folder
 from kiviat.report.table import Column, tabled
 from kiviat.store import find_run
 from kiviat.store.read import load
@@ -118,7 +118,7 @@ def _refuse_mixed(request: ModelFitRequest) -> None:
 
 def _drafted(text: str, path: Path) -> Machine:
     """Write the file if it is a valid machine whose predictions are close; return the machine."""
-    with TemporaryDirectory(prefix="kiviat-") as folder:
+    with scratch_folder() as folder:
         draft = Path(folder) / path.name
         try:
             write_whole(text, draft, "machine file")

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 from kiviat.analysis.aggregate.calibration import calibrated
@@ -33,6 +32,7 @@ from kiviat.plan.case import Case
 from kiviat.record import InputError, Record
 from kiviat.record.plain import whole_number
 from kiviat.record.published import Fact
+from kiviat.record.scratch import scratch_folder
 from kiviat.record.units import format_bytes, format_value
 from kiviat.report.table import Column, Value, tabled
 from kiviat.report.topology.text import in_short
@@ -117,7 +117,7 @@ def _replayed(
     for machine, its in ((base, speed), (changed, replace(speed, ratio=speed.ratio * gain))):
         refuse_unplaceable(trace, machine, options)
         apart |= _apart(layout_of(machine.topology(), trace.ranks, options), trace.ranks)
-        with TemporaryDirectory(prefix="kiviat-") as folder:
+        with scratch_folder() as folder:
             replayed = replay(trace, machine, options, its, Path(folder))
         if replayed.ended.signal is not None:
             raise Interrupted(replayed.ended.signal)

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import gettempdir
 from typing import Any
 
 from kiviat.launch.mpi.build import PROGRAM, build, is_full, program_path
@@ -17,6 +17,7 @@ from kiviat.launch.process.execution import exit_text, last_words
 from kiviat.launch.substrates.simulated import alone
 from kiviat.plan import shipped_benchmarks
 from kiviat.record import InputError
+from kiviat.record.scratch import scratch_folder
 from kiviat.record.site import site_files
 
 _ANSWER_TIMEOUT_S = 60.0
@@ -56,7 +57,7 @@ def described(toolchain: Toolchain, binary: Path) -> list[dict[str, Any]]:
             return shipped_benchmarks()
         binary = built(toolchain)
     try:
-        with TemporaryDirectory() as folder:
+        with scratch_folder() as folder:
             launcher = alone(toolchain, Path(folder)) if toolchain.family == SIMULATOR else []
             words = [*launcher, binary, "--describe"]
             answer = children.run(words, folder=Path(folder), timeout_s=_ANSWER_TIMEOUT_S)

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from kiviat.analysis.published.question import Case, Question, Row, rows_about
 from kiviat.analysis.published.results import key, lookup_in
@@ -25,6 +24,7 @@ from kiviat.model.variant_file import variant_file
 from kiviat.plan import shipped_benchmarks
 from kiviat.record import InputError, write_whole
 from kiviat.record.published import Fact
+from kiviat.record.scratch import scratch_folder
 from kiviat.record.units import counted
 from kiviat.report.table import Absent, Column, Value, tabled
 
@@ -51,7 +51,7 @@ def fit_to_rows(request: ModelFitRequest, name: str, path: Path) -> int:
     source = f"kiviat model fit --published {machine.name}, to {source} {', '.join(names)}"
     used = () if request.rows else tuple(names)
     text = variant_file(machine, path.stem, changes(machine, _settings(fit.factors)), source, used)
-    with TemporaryDirectory(prefix="kiviat-") as folder:
+    with scratch_folder() as folder:
         _refuse_invalid(text, Path(folder), path, machine)
     write_whole(text, path, "machine file")
     print(

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from kiviat.cli.options.request import PlanOptions, RunReplayRequest, RunRequest, StudyRequest, Where
@@ -19,6 +18,7 @@ from kiviat.cli.subcommands.study_profiles import profile
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.record import InputError, write_whole
 from kiviat.record.plain import whole_number
+from kiviat.record.scratch import scratch_folder
 from kiviat.record.studies import StudyDefinition, StudyRun
 from kiviat.record.units import counted
 from kiviat.store import list_runs, read_run
@@ -136,7 +136,7 @@ def ran(
         common["verbosity"] = "normal"
     if resume:
         return _made(*run_once(RunRequest(resume=str(resume), **common)), run, shaped, request)
-    with TemporaryDirectory(prefix="kiviat-") as draft:
+    with scratch_folder() as draft:
         if not request.dry_run:
             home.mkdir(parents=True, exist_ok=True)
         plan = (Path(draft) if request.dry_run else home) / f"{study.name}-{run.name}.toml"

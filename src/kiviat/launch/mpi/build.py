@@ -275,7 +275,8 @@ def _failure(log: Path, home: Path, toolchain: Toolchain, product: str) -> str:
     kept = _kept_log(home)
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
     first = next(
-        (line for line in lines if "error:" in line or "CMake Error" in line), lines[-1] if lines else ""
+        (line for line in lines if "error:" in line or "CMake Error" in line),
+        lines[-1] if lines else "CMake ended without a message",
     )
     log.replace(kept)
     if is_full(kept.parent):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 from kiviat.launch.process import children
 from kiviat.placement.dual_bisection import division, uniform
 from kiviat.placement.graph import Floats, Graph, Integers
+from kiviat.record.scratch import scratch_folder
 
 # Scotch sums weights in 32 bits.
 _MOST_WEIGHT = 2**29
@@ -44,7 +44,7 @@ def mapped(graph: Graph, room: Integers, distance: Floats, options: Sequence[str
     plain = uniform(distance)
     if not plain and len(room) > _MOST_NODES:
         return None
-    with tempfile.TemporaryDirectory() as name:
+    with scratch_folder() as name:
         folder = Path(name)
         source, target, output = (folder / file for file in ("source.grf", "target.tgt", "mapping.map"))
         source.write_text(_graph(graph))

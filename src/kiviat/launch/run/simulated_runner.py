@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from kiviat.launch.mpi import mpiexec
@@ -40,6 +39,7 @@ from kiviat.record import InputError, Record
 from kiviat.record.cache import cache_folder
 from kiviat.record.case_id import case_id
 from kiviat.record.reach import least_world
+from kiviat.record.scratch import scratch_folder
 from kiviat.record.types import Scalar
 
 _LOOK_S = 0.2
@@ -92,7 +92,7 @@ def simulate(asked: Sequence[SimulatedCase], tell: Callable[[str], None] = lambd
             records[index] = record
         tell(f"{job.substrate.label}: {record.case}")
 
-    with TemporaryDirectory(prefix="kiviat-") as folder, Interrupts() as interrupts:
+    with scratch_folder() as folder, Interrupts() as interrupts:
         work = _Work(
             toolchain, binary, Path(folder), "simulate", "", None, lambda launch: None, keep, interrupts
         )
