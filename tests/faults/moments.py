@@ -12,7 +12,7 @@ from .ledger import run_json, whole_lines
 from .plan import PROFILERS, Trial
 
 COMPILERS = ("cmake", "ninja", "cc1plus")
-LAUNCHERS = ("mpiexec", "mpirun", "orterun", "mpiexec.hydra", "mpiexec.openmpi", "mpiexec.mpich", "smpirun")
+LAUNCHERS = ("mpiexec", "mpirun", "orterun", "mpiexec.hydra", "mpiexec.openmpi", "mpiexec.mpich")
 RANKS = ("kiviat-bench", "kiviat-bench-ba", "smpimain")  # names of processes have 15 characters
 QUERY_ENGINE = "_duckdb"  # a library that is loaded when a report or an export begins
 

@@ -101,7 +101,9 @@ def _possible(phase: str) -> Iterator[tuple[str, str]]:
     if phase == "build":
         yield from ((kind, "compiler") for kind in ("KILL", "TERM"))
     if phase in ("probe", "launch", "resume", "simulated", "emulated", *PROFILERS):
-        yield from ((kind, target) for target in ("launcher", "rank") for kind in TO_OTHERS)
+        # All ranks of a simulation are one process, which kiviat starts itself.
+        for target in ("rank",) if phase == "simulated" else ("launcher", "rank"):
+            yield from ((kind, target) for kind in TO_OTHERS)
     for kind in FILES:
         if phase not in ("start", "build", *PROFILERS) or kind in ("disk full", "read-only"):
             yield kind, "-"
