@@ -11,9 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from kiviat.launch.mpi.build import PROFILER, PROGRAM, RECORDER, build
@@ -23,6 +25,8 @@ from tests.builds import FOLDERS
 
 from .campaign import Campaign, bad, table
 from .trial import Setting
+
+CLOCK = Path(__file__).with_name("clock.c")
 
 
 def main() -> int:
@@ -44,6 +48,8 @@ def main() -> int:
         tempfile.TemporaryDirectory(prefix="kiviat-faults-") as folder,
         ThreadPoolExecutor(asked.jobs) as pool,
     ):
+        library = Path(folder) / "clock.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", CLOCK, "-o", library, "-ldl"], check=True)
         setting = Setting(list(map(str, products)), str(toolchain.mpiexec), folder)
         campaign = Campaign(asked.mpi, asked.seed, setting)
         trials = campaign.trials(asked.first, asked.trials, asked.phase, asked.kind)

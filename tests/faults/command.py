@@ -16,7 +16,7 @@ from . import world
 LOGS = world.HOME / "logs"
 REPORT = world.OUT / "report.html"
 POLL_S = 0.002
-LIMIT_S = 60.0
+LIMIT_S = 120.0
 _KEPT_CHARACTERS = 1500
 
 

@@ -61,7 +61,7 @@ def disturb(kind: str, folder: Path | None, disk: Path) -> Undo | None:
     elif kind == "cwd removed":
         return _remove(world.WORK)
     elif kind.startswith("clock"):
-        world.set_clock("+1d" if kind == "clock forward" else "-1d")
+        world.step_clock(86400 if kind == "clock forward" else -86400)
     return nothing
 
 

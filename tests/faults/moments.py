@@ -40,9 +40,8 @@ class View:
         return len(whole_lines(data))
 
     def named(self, *names: str) -> list[int]:
-        """Return the descendants of the command that have one of these names."""
-        mine = world.descendants(self.pid)
-        return [pid for pid, name in sorted(world.processes().items()) if pid in mine and name in names]
+        """Return the processes that have one of these names; all processes here are of the command."""
+        return [pid for pid, name in sorted(world.processes().items()) if name in names]
 
     def has_ended(self, launch: int) -> bool:
         launches = run_json(self.folder).get("launches", []) if self.folder else []

@@ -109,8 +109,7 @@ def _possible(phase: str) -> Iterator[tuple[str, str]]:
             yield kind, "-"
     for kind in SURROUNDINGS:
         yield kind, "-"
-    # The library that steps clocks does not go with the one that lets ranks of emulated nodes yield.
-    if phase not in ("build", "emulated", *PROFILERS):
+    if phase not in ("build", *PROFILERS):
         yield from ((kind, "-") for kind in CLOCKS)
     if phase == "resume":
         yield from (("two resumes", "-"), ("two resumes", "-"))

@@ -123,7 +123,7 @@ class Experiment:
             return world.building(Path(self.setting.products[0]))
         world.copy(self.templates / "builds", world.BUILDS)
         if self.trial.kind in CLOCKS:
-            return world.stepped()
+            return world.with_clock(self.templates / "clock.so")
         return world.AS_ROOT if self.trial.phase in PROFILERS else {}
 
     def _reads(self) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +30,7 @@ RUNS, OUT, CACHE, STATE, TEMPORARY, WORK = (
 BUILDS = CACHE / "kiviat" / "build"
 PLACES = (RUNS, OUT, CACHE, STATE, TEMPORARY, WORK)
 BIN = HOME / "bin"
-CLOCK = HOME / "clock"  # what libfaketime adds to the time of day
+CLOCK = HOME / "clock"  # the seconds by which the time of day is stepped
 DISK_BYTES = 24 << 20
 # Open MPI's launcher refuses root otherwise; Kiviat sets them for its own launches.
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -70,7 +71,7 @@ def enter(keep: Iterable[Path]) -> None:
     for place in PLACES:
         place.mkdir()
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    set_clock("+0")
+    CLOCK.write_bytes(struct.pack("l", 0))
     os.chdir(WORK)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)  # otherwise child processes would inherit ignored signals
@@ -84,23 +85,15 @@ def unmount(path: Path) -> None:
     subprocess.run(["umount", "--lazy", str(path)], check=True, capture_output=True, text=True)
 
 
-def set_clock(offset: str) -> None:
-    """Step the clock that commands with the variables of `stepped()` see, such as by "-1d"."""
-    CLOCK.with_suffix(".new").write_text(f"{offset}\n")
-    CLOCK.with_suffix(".new").replace(CLOCK)
+def step_clock(seconds: int) -> None:
+    """Step the clock that commands with the variables of `with_clock()` see."""
+    with CLOCK.open("r+b") as file:
+        file.write(struct.pack("l", seconds))
 
 
-def stepped() -> dict[str, str]:
-    """Return variables that give a command a clock that can be stepped; raise StopIteration without
-    libfaketime.
-    """
-    library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
-    return {
-        "LD_PRELOAD": str(library),
-        "FAKETIME_TIMESTAMP_FILE": str(CLOCK),
-        "FAKETIME_NO_CACHE": "1",
-        "DONT_FAKE_MONOTONIC": "1",
-    }
+def with_clock(library: Path) -> dict[str, str]:
+    """Return variables that give a command a clock that can be stepped; `library` is clock.c, compiled."""
+    return {"LD_PRELOAD": str(library), "FAULTS_CLOCK": str(CLOCK)}
 
 
 def interfaces() -> set[str]:
@@ -154,14 +147,6 @@ def processes() -> dict[int, str]:
     """Return the names of all processes of this namespace except this one, by process number."""
     pids = {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
     return {pid: name(pid) for pid in pids - {os.getpid()} if status(pid)[:1] not in ([], ["Z"])}
-
-
-def descendants(pid: int) -> set[int]:
-    parents = {one: int(fields[1]) for one in processes() if (fields := status(one))}
-    found, new = set[int](), {pid}
-    while new := {one for one, parent in parents.items() if parent in new | found} - found:
-        found |= new
-    return found
 
 
 def catches(pid: int, number: int) -> bool:
