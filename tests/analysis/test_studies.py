@@ -17,6 +17,7 @@ from kiviat.analysis.published.question import Case, Point, Quantity, all_rows
 from kiviat.analysis.published.sources import MachineResults
 from kiviat.analysis.published.study import (
     JudgedRow,
+    Summed,
     drawn,
     paper_order,
     part_name,
@@ -108,6 +109,13 @@ def test_a_number_is_compared_and_a_fitted_row_is_no_evidence() -> None:
     (other,) = verdicts_on(verdicts(STUDY, [altix]), "F1-001")
     assert other.verdict.words == "it takes 256 ranks, and the results reach 2 ranks"
     assert summed([one, other]).errors == ()
+
+
+def test_a_tenth_is_not_within_a_factor_of_two() -> None:
+    """Errors of up to 100 % counted as within a factor of 2, so that -94 % did."""
+    total = Summed((-0.94, 0.99, -0.5, -0.51, 1.01, 0.05), 0, 0, (), ())
+    assert total.words.startswith("6 compared: 1 within 10 %, 1 within 25 %, 3 within a factor of 2; median")
+    assert total.median == pytest.approx(0.725)
 
 
 def test_a_sentence_about_two_machines_takes_results_of_both() -> None:

@@ -120,7 +120,7 @@ class JudgedRow:
 class Summed:
     """Summary of a study's verdicts.
 
-    Errors are absolute and relative, of the numbers that serve to validate models.
+    Errors are relative, of the numbers that serve to validate models.
     """
 
     errors: tuple[float, ...]
@@ -135,12 +135,23 @@ class Summed:
 
     def within(self, fraction: float) -> int:
         """Return the number of errors up to this fraction."""
-        return sum(1 for error in self.errors if error <= fraction)
+        return sum(1 for error in self.errors if abs(error) <= fraction)
 
     @property
     def median(self) -> float | None:
-        """Return the median error; None if there are no errors."""
-        return statistics.median(self.errors) if self.errors else None
+        """Return the median of the absolute errors; None if there are no errors."""
+        return statistics.median(map(abs, self.errors)) if self.errors else None
+
+    @property
+    def words(self) -> str:
+        """Return how many numbers were compared, and how near they are; "" if there are none."""
+        if self.median is None:
+            return ""
+        near = sum(1 for error in self.errors if 0.5 <= 1 + error <= 2)
+        return (
+            f"{len(self.errors)} compared: {self.within(0.1)} within 10 %, {self.within(0.25)} within 25 %, "
+            f"{near} within a factor of 2; median error {100 * self.median:.0f} %"
+        )
 
 
 def drawn(figure: StudyFigure, machines: Sequence[MachineResults], statistic: str = "") -> list[DrawnCurve]:
@@ -665,7 +676,7 @@ def summed(found: Sequence[JudgedRow]) -> Summed:
     """Return a summary: errors of numbers, statements that hold, and reasons for missing verdicts."""
     own = [one for one in found if not one.foreign]
     numbers = [
-        abs(one.verdict.error)
+        one.verdict.error
         for one in own
         if one.verdict.error is not None
         and one.verdict.holds is None

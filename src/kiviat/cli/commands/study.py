@@ -197,12 +197,8 @@ def _print_summary(
 ) -> None:
     total = summed(judged)
     print(f"{bold(study.name)}: {study.title}, on {', '.join(machine.label for machine in machines)}")
-    if total.errors and total.median is not None:
-        print(
-            f"numbers     {len(total.errors)} compared: {total.within(0.1)} within 10 %, "
-            f"{total.within(0.25)} within 25 %, {total.within(1)} within a factor of 2; "
-            f"median error {100 * total.median:.0f} %"
-        )
+    if total.words:
+        print(f"numbers     {total.words}")
     if total.judged:
         print(f"sentences   {total.held} of {total.judged} hold")
     for one in total.failing:

@@ -54,12 +54,11 @@ def _section(
         yield f"{paper.citation}.\n"
     where = ", ".join(machine.label for machine in machines)
     yield f"Made on {datetime.now(UTC):%Y-%m-%d} by `{command}`: {where}.\n"
-    if total.median is not None:
-        yield (
-            f"{len(total.errors)} numbers compared: {total.within(0.1)} within 10 %, {total.within(0.25)} "
-            f"within 25 %, {total.within(1)} within a factor of 2; median error {100 * total.median:.0f} %."
-        )
-    yield f"{total.held} of {total.judged} orderings and bounds hold.\n"
+    if total.words:
+        yield f"Numbers: {total.words}."
+    if total.judged:
+        yield f"{total.held} of {total.judged} orderings and bounds hold."
+    yield ""
     yield "| figure | what | made by | hold | fail | cannot tell |"
     yield "|---|---|---|---|---|---|"
     tabled, figured, left = rows_of_parts(study, judged)

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from kiviat.analysis.aggregate.calibration import calibrated
 from kiviat.analysis.findings.machines import Machine, findings_across
+from kiviat.analysis.published.question import Row
 from kiviat.analysis.published.sources import MachineResults
 from kiviat.analysis.published.study import Cell as TableCell
 from kiviat.analysis.published.study import (
@@ -49,7 +50,6 @@ from kiviat.report.study.platforms import COVERED, platforms
 from kiviat.report.table import Cell, Column, Table, Value, tabled
 
 _DASHES = ("solid", "dash", "dashdot", "longdash", "longdashdot")
-_WITHIN = (0.1, 0.25, 1.0)
 _OMITTED = (*COVERED, "Ranks", "Plan", "Launches", "Simulated", "Measured")
 
 
@@ -146,14 +146,8 @@ def _heading(part: StudyFigure | StudyTable) -> str:
 
 def _summary(total: Summed) -> list[tuple[str, str]]:
     lines = []
-    if total.median is not None:
-        within = ", ".join(
-            f"{total.within(one)} within {'a factor of 2' if one == 1 else f'{100 * one:.0f} %'}"
-            for one in _WITHIN
-        )
-        lines.append(
-            ("Numbers", f"{len(total.errors)} compared: {within}; median error {100 * total.median:.0f} %")
-        )
+    if total.words:
+        lines.append(("Numbers", total.words))
     if total.judged:
         lines.append(("Sentences", f"{total.held} of {total.judged} orderings and bounds hold"))
     held, foreign = total.foreign
@@ -222,8 +216,16 @@ def _mood(one: JudgedRow) -> str:
     return "good" if one.verdict.holds else "bad"
 
 
+def _place(row: Row) -> Cell:
+    """Return the location in a paper and the row's identifier; of a log its name, the identifier first."""
+    location = row.fact.location
+    if " " not in location and "/" in location:
+        return Cell(row.id, below=location.rpartition("/")[2])
+    return Cell(location, below=row.id)
+
+
 _SENTENCE: tuple[Column[JudgedRow], ...] = (
-    Column("place", lambda one: Cell(one.verdict.row.fact.location, below=one.verdict.row.id)),
+    Column("place", lambda one: _place(one.verdict.row)),
     Column("the paper", _about, kind="wide"),
     Column("published", lambda one: published_text(one.verdict.row)),
     Column("here", _here, absent="–", kind="wide"),
