@@ -96,8 +96,8 @@ def known(monkeypatch: pytest.MonkeyPatch, *errors: float) -> str:
 def test_a_prediction_stands_beside_the_known_error_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     known(monkeypatch, 0.12, 0.31, 0.05)
     text = words(render([simulated_run()], rows())).replace("\N{NO-BREAK SPACE}", " ")
-    assert "its error here: +12 % on 3 published values, worst +31 %" in text
-    assert "its error here: unknown: no published value of that kind" in text  # of ping-pong
+    assert "model’s error: +12 % on 3 published values, worst +31 %" in text
+    assert "model’s error: unknown: no published value of that kind" in text  # of ping-pong
     assert "Known error median ±12 % on 3 published values (docs/reference/validation.md)" in text
     # of the modelled machine
     assert "b_eff +12 % on 3 published values, worst +31 % (docs/reference/validation.md)" in text

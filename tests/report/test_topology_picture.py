@@ -121,7 +121,7 @@ def test_a_fat_tree_has_its_levels() -> None:
 def test_what_does_not_fit_is_drawn_together_and_says_so() -> None:
     whole = drawn("large-tree")
     said = "".join(whole.itertext())
-    assert "512 nodes" in said and "each mark is 4 nodes" in said
+    assert "512 nodes" in said and "4 in each mark" in said
     assert len(of_class(whole, "node")) == 128
     assert len(of_class(whole, "switch")) == 64 + 32 + 8
     assert "nodes are left out" in "".join(drawn("large-torus").itertext())

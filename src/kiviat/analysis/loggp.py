@@ -9,6 +9,7 @@ overhead.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -123,10 +124,13 @@ def switch_where(switch: Switch) -> str:
 
 def switch_words(switch: Switch) -> str:
     """Return the effect of a switch in words: "messages take 5.17 times as long"."""
-    factor = three_digits(switch.factor)
     if switch.kind == "jump":
-        return f"messages take {factor} times as long"
-    return f"each byte costs {factor} times as much"
+        return f"messages take {three_digits(switch.factor)} times as long"
+    if math.isinf(switch.factor):
+        return "size begins to matter"
+    if switch.factor < 1:
+        return f"each byte is {three_digits(1 / switch.factor)} times cheaper"
+    return f"each byte costs {three_digits(switch.factor)} times as much"
 
 
 def pieces_of(points: Sequence[Summary]) -> Piecewise:

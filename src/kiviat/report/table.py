@@ -177,7 +177,7 @@ def tabled(
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %" if value < 10 else f"{100 * value:,.0f} %"
+    return f"{100 * value:.1f} %" if value < 10 else f"{value:,.0f} times"
 
 
 # Units that say how a pure number is written.

@@ -9,10 +9,11 @@ from functools import partial
 from kiviat.analysis.aggregate.nodes import host_of, nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
-from kiviat.analysis.findings import congestion, contention, data_quality, overhead_and_links, performance
+from kiviat.analysis.findings import congestion, contention, data_quality, overhead_and_links, performance, programs
 from kiviat.analysis.findings.doubts import weighed
 from kiviat.analysis.findings.finding import Finding
 from kiviat.record.run import Run
+from kiviat.record.traits import traits_of
 from kiviat.record.types import Row
 
 __all__ = ["Finding", "findings", "top"]
@@ -42,15 +43,22 @@ def findings(
             *contention.findings(own, where),
             *congestion.findings(own, own_grids, where),
             *overhead_and_links.findings(own, own_grids, where, partial(host_of, run)),
+            *programs.findings(own, own_grids, run, traits_of([run.benchmarks])),
         ]
+        disturbed = {(one.case, one.metric) for one in own if one.disturbed}
         of_run = [
-            *weighed(compared, own, run),
+            *weighed((one for one in compared if not _judges(one) or disturbed.isdisjoint(one.evidence)), own, run),
             *data_quality.findings(own, run, [r for r in failed if r.run == run.id]),
         ]
         if len(runs) > 1:
             of_run = [replace(finding, headline=f"{run.id}: {finding.headline}") for finding in of_run]
         found += of_run
     return top(found, len(found))
+
+
+def _judges(finding: Finding) -> bool:
+    """Return whether a finding is a verdict, which disturbed results do not get."""
+    return finding.factor is not None or finding.severity == "warning"
 
 
 def _has_ratios(summary: Summary) -> bool:

@@ -34,9 +34,10 @@ def findings(summaries: Sequence[Summary], run: Run, failed: Sequence[Row]) -> I
     yield from _oversubscribed(measured)
     times = [summary for summary in measured if summary.metric == "time"]
     yield from _too_few_launches([*times, *_first_of_studies(measured)])
-    yield from _two_modes(times)
-    yield from _unstable(times)
-    yield from _not_converged(times)
+    calm = [summary for summary in times if not summary.disturbed]
+    yield from _two_modes(calm)
+    yield from _unstable(calm)
+    yield from _not_converged(calm)
 
 
 def _disturbed(summaries: Sequence[Summary], run: Run) -> Iterator[Finding]:
@@ -223,7 +224,7 @@ def _too_few_launches(times: Sequence[Summary]) -> Iterator[Finding]:
         yield Finding(
             "too-few-launches",
             0.5,
-            f"Fewer than {MIN_LAUNCHES} launches, so no interval, in {len(lacking)} of {len(times)} cases",
+            f"Fewer than {MIN_LAUNCHES} launches, so no interval, in {len(lacking)} of {counted(len(times), 'case')}",
             "Launches differ more than samples within one. Intervals and comparisons need at least five.",
             _evidence(lacking),
             "warning",
@@ -260,7 +261,7 @@ def _two_modes(times: Sequence[Summary]) -> Iterator[Finding]:
         "two-modes",
         min(0.85, 0.7 + 0.15 * len(found) / len(times)),
         f"{_apart(fast, worst.launches, factor)}: {named(worst)}",
-        f"Launches form two groups in {len(found)} of {len(times)} cases. Often ranks land on different "
+        f"Launches form two groups in {len(found)} of {counted(len(times), 'case')}. Often ranks land on different "
         "cores: bind them with `kiviat run --bind`. Or other programs ran: use the machine alone.",
         _evidence([summary for _, summary in found]),
         "warning",
@@ -279,7 +280,7 @@ def _unstable(times: Sequence[Summary]) -> Iterator[Finding]:
     yield Finding(
         "unstable",
         0.45 + 0.3 * len(unstable) / len(times),
-        f"Launches differ by more than {100 * _SPREAD:.0f} % in {len(unstable)} of {len(times)} cases",
+        f"Launches differ by more than {100 * _SPREAD:.0f} % in {len(unstable)} of {counted(len(times), 'case')}",
         f"The worst is {named(worst)}: {format_value(low, worst.unit)} to {format_value(high, worst.unit)}. "
         "Bind the ranks (`kiviat run --bind`), use the machine alone, fix its frequency, or use more "
         "launches.",
@@ -295,7 +296,7 @@ def _not_converged(times: Sequence[Summary]) -> Iterator[Finding]:
         yield Finding(
             "not-converged",
             0.3 + 0.3 * len(short) / len(adaptive),
-            f"The median misses its target precision in {len(short)} of {len(adaptive)} cases",
+            f"The median misses its target precision in {len(short)} of {counted(len(adaptive), 'case')}",
             "They reached their limit of time or samples in some launch. Raise it (`budget_s`, "
             "`max_samples`), use a quieter machine or, if launches differ more than that, more launches.",
             _evidence(short),

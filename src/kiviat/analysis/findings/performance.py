@@ -98,9 +98,8 @@ def _switches(points: Sequence[Summary], caches: Sequence[Cache]) -> Iterator[Fi
                     f"{format_bytes(eager)} or little more. If your messages are larger, try another limit."
                 )
         else:
-            headline = (
-                f"Each byte costs {_times(switch.factor)} as much from about {format_bytes(switch.above)} on"
-            )
+            words = switch_words(switch)
+            headline = f"{words[:1].upper()}{words[1:]} from about {format_bytes(switch.above)} on"
             detail = (
                 f"The slope of the ping-pong's time changes {where}: another protocol, or messages that "
                 "exceed a cache."

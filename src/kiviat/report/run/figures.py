@@ -16,6 +16,7 @@ from kiviat.record.units import format_value
 from kiviat.report.html.curves import NodesOf, abscissae, curves_of, together, unknown_nodes
 from kiviat.report.html.figure import Figure, Line, Panel, RunLabel, numbered
 
+_FAR_APART = 50.0  # values of launches by more than this factor need a logarithmic scale
 MAX_NUMBERS = 12  # results of a section that are no curve
 
 SECTIONS = ("pt2pt", "onesided", "collective", "rate", "overlap")
@@ -83,14 +84,17 @@ def launch_figure(
         for title, its in chosen.items()
     )
     first = next(iter(chosen.values()))
+    reaches = [_reach(panel) for panel in panels]
     return Figure(
         id="fig-launches",
         section="stability",
-        title="Median of each launch, and range of its samples",
+        title="Median of each launch, and range of its samples"
+        if len(panels) > 1
+        else f"{panels[0].quantity}: median of each launch",
         conditions="bars: minimum to 99th percentile, or to maximum",
         x="launch",
         unit=panels[0].unit,
-        log=False,
+        log=all(low > 0 for low, _ in reaches) and any(high > _FAR_APART * low for low, high in reaches),
         words="; ".join(
             f"{runs[place].label}: {format_value(min(summary.launch_medians), summary.unit)} to "
             f"{format_value(max(summary.launch_medians), summary.unit)}"
@@ -98,6 +102,13 @@ def launch_figure(
         ),
         panels=panels,
     )
+
+
+def _reach(panel: Panel) -> tuple[float, float]:
+    """Return the smallest and the largest value of a panel of lines."""
+    ends = [end for line in panel.lines for pair in line.band if pair for end in pair]
+    values = [*(y for line in panel.lines for _, y in line.points), *ends]
+    return min(values, default=0.0), max(values, default=0.0)
 
 
 def _launches(label: RunLabel, place: int, count: int, launches: Mapping[int, Row]) -> Line:

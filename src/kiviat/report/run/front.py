@@ -156,8 +156,11 @@ def placed(run: Run, summaries: Sequence[Summary]) -> str:
 
 
 def _placed(run: Run, own: Values, beside: Sequence[Reference]) -> str:
-    """Return the sentence about the nearest machines. What a model's error may explain is not odd."""
-    if len(beside) < _LEAST_REFERENCES:
+    """Return the sentence about the nearest machines; "" without two, or for disturbed values.
+
+    What a model's error may explain is not odd.
+    """
+    if len(beside) < _LEAST_REFERENCES or any(value.disturbed for value in own.values()):
         return ""
     names = listed([each.name for each in beside])
     told = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -48,7 +49,10 @@ class Model:
 def models(
     by_run: Mapping[str, Sequence[Summary]], labels: Sequence[RunLabel]
 ) -> tuple[list[Model], list[Figure]]:
-    """Return the fitted models of message times of all runs with a ping-pong over sizes, and their chart."""
+    """Return the fitted models of message times of all runs with a ping-pong over sizes, and their chart.
+
+    The model of a single run is drawn into the chart of its ping-pong instead, by `with_model`.
+    """
     found, lines = [], []
     for place, label in enumerate(labels):
         summaries = by_run.get(label.run, ())
@@ -56,7 +60,7 @@ def models(
         if fitted:
             found.append(_model(label, fitted))
             lines += _lines(fitted, curve(summaries, "pingpong"), label, place)
-    return found, [_figure(found, lines)] if found else []
+    return found, [_figure(found, lines)] if found and len(labels) > 1 else []
 
 
 def _model(label: RunLabel, fitted: LogGP) -> Model:
@@ -206,12 +210,18 @@ def marks(fitted: LogGP, caches: Sequence[Cache]) -> tuple[Mark, ...]:
 
 
 def _mark_label(switch: Switch, eager: bool, cache: Cache | None) -> str:
-    factor = f"× {three_digits(switch.factor)}"
-    if switch.kind == "bend":
-        factor += " per byte"
+    factor = _factor(switch)
     if eager:
         return f"eager limit {factor}"
     return f"{factor} (L{cache.level})" if cache and switch.factor > 1 else factor
+
+
+def _factor(switch: Switch) -> str:
+    if math.isinf(switch.factor):
+        return "bend"
+    up = switch.factor >= 1
+    factor = f"× {three_digits(switch.factor)}" if up else f"÷ {three_digits(1 / switch.factor)}"
+    return f"{factor} per byte" if switch.kind == "bend" else factor
 
 
 def _lines(fitted: LogGP, points: Sequence[Summary], label: RunLabel, place: int) -> list[Line]:

@@ -71,7 +71,9 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
         if (own := {at: one for at, one in headline.values.items() if one.clock != "simulated"})
     }
     shown_launches = dict(list(measured.items())[:_MOST_DISTRIBUTIONS])
-    stability_figures = [launch_figure(shown_launches, rows, labels)] if shown_launches else []
+    repeated = any(one.launches > 1 for own in shown_launches.values() for one in own.values())
+    stability_figures = [launch_figure(shown_launches, rows, labels)] if repeated else []
+    unstable = tables.unstable(table, names)
     clocks = {label.clock for label in labels}
     machines = modelled(runs, labels)
     drawn = [
@@ -126,25 +128,27 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
         ],
         contents=[
             *([("standing", "Overview")] if shown else []),
+            *([("numbers", "Figures")] if headlines else []),
             *([("findings", "Findings")] if told else []),
             *([("side-by-side", "Side by side")] if across else []),
-            *([("numbers", "Figures")] if headlines else []),
             *([("modelled", "Modelled machine")] if machines else []),
-            *([("transport", "Transport")] if clocks != {"simulated"} else []),
             *((name, title.split(" of ")[0].removesuffix(" communication")) for name, title, *_ in sections),
             *((section.id, section.short) for section in studied),
+            *([("transport", "Transport")] if clocks != {"simulated"} else []),
             *([("model", "LogGP")] if fitted else []),
-            *([("stability", "Stability")] if clocks != {"simulated"} else []),
+            *([("stability", "Stability")] if unstable.rows else []),
             *([("missing", "Missing")] if failures.rows else []),
             ("cases", "All cases"),
             ("provenance", "Provenance"),
         ],
+        summary=tables.summary(told, headlines) if len(runs) == 1 else "",
         front=shown,
         main_findings=tables.main_findings(told),
         findings=tables.good_first(told),
         across=across,
         verdicts=_verdicts(runs, by_run, headlines),
         headlines=headlines,
+        has_intervals=any(one.low is not None for each in headlines for one in each.values.values()),
         headlines_table=tables.headlines_table(headlines, labels, known_error),
         modelled=machines,
         simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
@@ -158,7 +162,7 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
         sections=sections,
         studies=studied,
         convergence=tables.convergence(rows, names),
-        unstable=tables.unstable(table, names),
+        unstable=unstable,
         failures=failures,
         has_percentiles=any(summary.p99 is not None for summary in table),
         has_collectives=any(summary.metric == "time_rank_max" for summary in table),

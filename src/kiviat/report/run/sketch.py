@@ -50,7 +50,7 @@ def sketch(points: Sequence[Summary], x: str, evidence: Collection[tuple[str, st
     label = f"{first.benchmark}: {first.metric.replace('_', ' ')} against {x}; marked: " + (
         ", ".join(_tip(point, x) for point in marked) or "nothing"
     )
-    return Markup(drawing.svg(label, kind="sketch"))
+    return Markup(drawing.svg(label, kind="sketch simulated" if first.clock == "simulated" else "sketch"))
 
 
 def _scale(values: Sequence[float], low: float, high: float, *, log: bool) -> list[float]:

@@ -13,7 +13,7 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.finding import Evidence, Finding
 from kiviat.record import Row
 from kiviat.record.traits import TraitsByName
-from kiviat.record.units import counted, format_bytes, format_range
+from kiviat.record.units import counted, format_bytes, format_range, format_value
 from kiviat.report.html.figure import Figure, RunLabel
 from kiviat.report.run.sketch import sketch
 from kiviat.report.study.sections import StudySection
@@ -82,7 +82,7 @@ def interval(summary: Summary, known_error: Callable[[Summary], str]) -> str:
     if summary.low is not None and summary.high is not None:
         return f"95 %: {format_range(summary.low, summary.high, summary.unit)}"
     if summary.clock == "simulated":
-        return f"predicted by a model; its error here: {known_error(summary)}"
+        return f"model’s error: {known_error(summary)}"
     return "no interval below 5 launches" if summary.clock == "wall" else "no interval"
 
 
@@ -128,6 +128,7 @@ _MAIN, _MAIN_WARNINGS = 6, 2
 _DISTURBED = "Disturbed"
 _KINDS = {
     "headline": "Speed",
+    "hpl": "HPL",
     "half-bandwidth": "Half bandwidth",
     "tcp-fallback": "Fallback to TCP",
     "disturbed": _DISTURBED,
@@ -194,21 +195,31 @@ def told(
     return result
 
 
+def summary(lines: Sequence[FindingLine], found: Sequence[Headline]) -> str:
+    """Return a run in a sentence: the most important finding that is no warning, or a headline figure."""
+    told = [line.finding.headline for line in lines if line.finding.severity != "warning"]
+    for headline in found:
+        one = headline.values[0]
+        told.append(f"{headline.title}: {format_value(one.median, one.unit)} on {counted(one.ranks, 'rank')}")
+    return told[0] if told else ""
+
+
 def good_first(lines: Sequence[FindingLine]) -> list[FindingLine]:
     """Return what was disturbed, then findings that are no warnings before those that are, by importance."""
     return sorted(lines, key=lambda line: (line.kind != _DISTURBED, line.finding.severity == "warning"))
 
 
 def main_findings(lines: Sequence[FindingLine]) -> list[FindingLine]:
-    """Return six findings for the front, and before them what was disturbed, which concerns them all.
+    """Return six findings for the front; what was disturbed is the first, for it concerns all.
 
-    At most two of the six are warnings, the most important ones, after all others.
+    At most two others are warnings, the most important ones, after all others.
     """
     disturbed = [line for line in lines if line.kind == _DISTURBED]
     warnings = [line for line in lines if line.finding.severity == "warning" and line not in disturbed]
     others = [line for line in lines if line.finding.severity != "warning"]
-    kept = warnings[: max(_MAIN_WARNINGS, _MAIN - len(others))]
-    return [*disturbed, *others[: _MAIN - len(kept)], *kept[:_MAIN]]
+    most = _MAIN - len(disturbed)
+    kept = warnings[: max(_MAIN_WARNINGS, most - len(others))]
+    return [*disturbed, *others[: most - len(kept)], *kept[:most]]
 
 
 def _picture(
@@ -283,7 +294,8 @@ def unstable(summaries: Iterable[Summary], names: Mapping[str, str], most: int =
         Column("highest launch", lambda one: Value(max(one.launch_medians), one.unit), side=">"),
         Column("launches", lambda one: one.launches, "count"),
     ]
-    return tabled(f"The {len(found)} cases that differ most between launches", columns, found)
+    title = f"The {len(found)} cases that differ most between launches"
+    return tabled(title if len(found) > 1 else "Difference between launches", columns, found)
 
 
 _STOPPED = {

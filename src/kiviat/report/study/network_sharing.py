@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from kiviat.analysis.aggregate.nodes import Nodes, bytes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
+from kiviat.analysis.findings.programs import message_share
 from kiviat.analysis.published.question import (
     Lookup,
     Quantity,
@@ -30,7 +31,6 @@ from kiviat.analysis.published.verdict import Verdict, judge, questions
 from kiviat.record.run import Run
 from kiviat.record.traits import Traits, TraitsByName
 from kiviat.record.units import format_value, three_digits
-from kiviat.report.study.programs import communicating
 from kiviat.report.table import Cell, Column, Table, tabled
 from kiviat.report.table import Value as Shown
 
@@ -103,7 +103,7 @@ def _held(
     traits: Traits,
 ) -> _Held:
     phases = grids.get((rate.run, rate.case, "phase_time"))
-    share = None if phases is None else communicating(phases, traits)
+    share = None if phases is None else message_share(phases, traits.communicating)
     sent = grids.get((rate.run, rate.case, "message_bytes"))
     between, within = (None, None) if sent is None or nodes is None else bytes_of(sent, nodes)
     time_s, network_s, node_s, by_interfaces = (

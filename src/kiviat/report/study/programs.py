@@ -96,7 +96,7 @@ def _parts(program: Program) -> Cell:
     ]
     drawing = Markup('<div class="stack" aria-hidden="true">{}</div>').format(Markup().join(bars))
     words = ", ".join(
-        f"{share.phase} {share.percent:.0f} %" for share in program.shares if share.percent >= 1
+        f"{share.phase} {share.percent:.0f}\N{NO-BREAK SPACE}%" for share in program.shares if share.percent >= 1
     )
     return Cell(words or "–", drawing=drawing if bars else None)
 
@@ -139,12 +139,6 @@ def _problem(rate: Summary, traits: Traits) -> str:
         return f"{gears} gears"
     points = " × ".join(str(axes[axis]) for axis in _POINTS if axis in axes)
     return f"{points} {'in all' if axes.get('scaling') == 'strong' else 'on each rank'}" if points else ""
-
-
-def communicating(phases: Grid, traits: Traits) -> float | None:
-    """Return the fraction of an average rank's time in phases that communicate, 0 … 1; None if unknown."""
-    shares = _shares(phases, traits.communicating)
-    return sum(share.percent for share in shares if share.communicates) / 100 if shares else None
 
 
 def _shares(phases: Grid, of_messages: frozenset[str]) -> list[Share]:

@@ -33,8 +33,7 @@ def levels(network: Network, width: float) -> Drawing:
         marks.append((y, step, points))
         drawing.text((8, y - 2), count_of(len(row), number == len(rows) - 1), "")
         if together > 1:
-            kind = "nodes" if number == len(rows) - 1 else "switches"
-            drawing.text((8, y + 15), f"each mark is {together} {kind}", "note")
+            drawing.text((8, y + 20), f"{together} in each mark", "note")
     beside = dict.fromkeys(_between(place, pair) for pair in sorted(pairs) if not _apart(place, pair))
     for start, end in beside:
         drawing.curve(start, ((start[0] + end[0]) / 2, start[1] - 70), end, "faint", 0.7)
