@@ -174,7 +174,7 @@ def test_a_simulation_has_no_intervals_and_is_judged_by_its_largest_number_of_ra
         assert (low, high) == (None, None) and value == pytest.approx(time(64), rel=1e-6)
     odd = {p: [time(p) * (3 if p == 16 else 1)] for p in (1, 2, 4, 8, 16)}
     choice = choose("strong", odd, False)
-    assert choice.chosen is None and "no law, fitted to fewer, predicts 16 ranks within 5%" in choice.words
+    assert choice.chosen is None and "no law, fitted to fewer, predicts 16 ranks within 5 %" in choice.words
 
 
 def cannot_tell(choice: Choice) -> str:

@@ -49,7 +49,7 @@ def simulated_run_json(run: str = "sim", launches: int = 1, **changes: Any) -> d
         "model": of_model,
     }
     launch = {
-        "mpi": "SMPI",
+        "mpi": "SimGrid SMPI",
         "mpi_version": "3.32",
         "transport": {"near": None, "far": None, "fallback_to_tcp": None, "evidence": "modelled"},
         "placement": {"policy": "blocked", "binding": "core", "nodes": [0, 0, 1, 1], "differences": []},

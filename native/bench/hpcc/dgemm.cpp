@@ -136,5 +136,6 @@ BENCHMARK(dgemm,
           .axes = {scope_axis(false), memory_axis(),
                    {"n", "auto", "rows", "order of the matrices; auto: as memory allows; if memory is auto, too, the order that takes about 20 s"},
                    {"threads", "1", "threads", "BLAS threads per rank"}},
+          .headlines = {{.title = "DGEMM, per process", .metric = "rate", .place = 15}},
           .per_rank = true,
           .problem = ProblemSize{.counts = "order", .words = "order {}", .power = 2, .each = true});

@@ -173,4 +173,5 @@ BENCHMARK(fft,
                       {"residual", "1", "lower", "largest deviation after a forward and a backward transform, divided by ln n eps; must be below 16", true}},
           .nominal_s = 5,
           .axes = {scope_axis(true), memory_axis(), {"n", "auto", "", "length of the transform; auto: as memory allows"}},
+          .headlines = {{.title = "FFT", .metric = "rate", .place = 18}},
           .problem = ProblemSize{.counts = "n", .words = "n {}"});

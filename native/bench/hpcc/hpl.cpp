@@ -181,4 +181,5 @@ BENCHMARK(hpl,
                    {"bcast", "auto", "", "broadcast of a panel along a grid row; auto: ring_first", with_auto(route_names)},
                    {"swap", "auto", "", "exchange of rows within a grid column; auto: roll", with_auto(swap_names)},
                    {"depth", "1", "panels", "number of panels factored ahead of the update of the remaining matrix, 0 or 1"}},
+          .headlines = {{.title = "HPL", .metric = "rate", .place = 14}},
           .problem = ProblemSize{.counts = "order", .words = "order {}", .power = 2});

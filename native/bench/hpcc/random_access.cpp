@@ -161,4 +161,5 @@ BENCHMARK(random_access,
                                                "here there must be none", true}},
           .nominal_s = 40,
           .axes = {scope_axis(true), memory_axis(), {"time_s", "20", "s", "time limit, which bounds the number of updates"}},
+          .headlines = {{.title = "RandomAccess", .metric = "updates", .place = 17}},
           .problem = ProblemSize{.counts = "words", .words = "table {} words"});

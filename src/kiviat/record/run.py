@@ -102,6 +102,11 @@ class Launch:
             activity=None if activity is None else _made(LaunchActivity, activity),
         )
 
+    @property
+    def simulated(self) -> bool:
+        """True if SimGrid ran the launch, or its results come from an earlier simulation."""
+        return (self.mpi or "").endswith("SMPI")  # "SimGrid SMPI"; older runs have "SMPI"
+
     def reaches(self, ranks: int) -> bool:
         """True if the launch had at least `ranks` ranks."""
         return (self.world or 0) >= ranks

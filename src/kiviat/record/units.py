@@ -63,6 +63,14 @@ def format_bytes(count: int | None) -> str:
     return f"{number} {_BINARY[power]}"
 
 
+def axis_text(axis: str, value: object) -> str:
+    """Return an axis with its value: "scope single"; "memory auto:268435456" as "memory 256 MiB (auto)"."""
+    word, _, limit = str(value).partition(":")
+    if axis == "memory" and word == "auto" and limit.isdecimal():
+        return f"memory {format_bytes(int(limit))} (auto)"
+    return f"{axis} {value}"
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: "1 launch", "2 launches", "1,024 ranks".
 

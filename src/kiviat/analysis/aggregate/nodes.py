@@ -73,7 +73,7 @@ def _of_launch(launch: Launch, count: int) -> tuple[int, ...] | None:
     from the cache has no observed ranks; they are at their requested places.
     """
     names = {rank.rank: rank.node_or_host for rank in launch.ranks}
-    if not names and launch.mpi == "SMPI" and launch.placement:
+    if not names and launch.simulated and launch.placement:
         names = dict(enumerate(launch.placement.nodes))
     numbers: dict[object, int] = {}
     found = [names.get(rank) for rank in range(count)]

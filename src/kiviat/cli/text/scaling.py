@@ -93,7 +93,7 @@ def _table(study: Study, curve: Curve) -> Table:
     powered = any(point.power.watts is not None for point in curve.points)
     predicted = ["predicted"] if curve.clock == "simulated" else []
     columns: list[Column[Point]] = [
-        *point_columns(study, study.metric),
+        *point_columns(study, study.metric, curve.points),
         *(power_columns(study) if powered else ()),
         Column("", lambda point: ", ".join(filter(None, (*predicted, remarks_text(point))))),
     ]

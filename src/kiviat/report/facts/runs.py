@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kiviat.analysis.aggregate.known_errors import PAGE, known_errors, shortly
+from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.record.activity import LaunchActivity
 from kiviat.record.run import Interface, Launch, Model, Placement, PlanOfRun, Run
@@ -67,12 +68,13 @@ def _difference(run: Run, same: Sequence[Run]) -> list[str]:
 
 def _shape(run: Run) -> str:
     """Return nodes and ranks on each, such as "16x1", of the largest launch; on one node "on node"."""
-    launch = max(run.launches, key=lambda one: len(one.ranks), default=None)
-    if launch is None or any(rank.node is None for rank in launch.ranks) or not launch.ranks:
+    world = max((launch.world or 0 for launch in run.launches), default=0)
+    nodes = nodes_of(run, world) if world else None
+    if nodes is None:
         return ""
-    counts = Counter(rank.node for rank in launch.ranks)
+    counts = Counter(nodes.of)
     if len(counts) == 1:
-        return f"on node, {counted(len(launch.ranks), 'rank')}"
+        return f"on node, {counted(world, 'rank')}"
     each = (
         f"{min(counts.values())}-{max(counts.values())}"
         if len(set(counts.values())) > 1
@@ -331,12 +333,12 @@ def _command(launch: Launch) -> str:
     command = " ".join([*environment, shlex.join(launch.command)])
     # Each launch of a simulation has its own files.
     own = f"/launches/{launch.index}/"
-    return command.replace(own, "/launches/N/") if launch.mpi == "SMPI" else command
+    return command.replace(own, "/launches/N/") if launch.simulated else command
 
 
 def _launch_facts(launch: Launch) -> Facts:
     # Simulated ranks are always at their requested places.
-    ranks = () if launch.mpi == "SMPI" else launch.ranks
+    ranks = () if launch.simulated else launch.ranks
     binding = (
         f"rank {rank.rank} on {rank.host}, cpus {UNAVAILABLE if rank.cpus is None else rank.cpus}"
         for rank in ranks

@@ -175,3 +175,8 @@ def _in_words(table: Sequence[Summary], trace: Trace, x: str) -> str:
     axis = axis_of(x)
     described = (f"{format_value(end.median, end.unit)} at {axis.where(abscissa(end, x))}" for end in ends)
     return f"{trace.name}: {' to '.join(described)}"
+
+
+def is_curve(figure: Figure) -> bool:
+    """True if some curve has several points; points alone are numbers, and stand in tables."""
+    return any(len(trace.at) > 1 for panel in figure.panels for trace in panel.traces)

@@ -13,7 +13,7 @@ from kiviat.analysis.aggregate.summary import Summary, studies
 from kiviat.record.traits import Traits, TraitsByName
 from kiviat.record.types import Row
 from kiviat.record.units import format_value
-from kiviat.report.html.curves import NodesOf, abscissae, curves_of, together, unknown_nodes
+from kiviat.report.html.curves import NodesOf, abscissae, curves_of, is_curve, together, unknown_nodes
 from kiviat.report.html.figure import Figure, Line, Panel, RunLabel, numbered
 
 _FAR_APART = 50.0  # values of launches by more than this factor need a logarithmic scale
@@ -128,11 +128,6 @@ def _launches(label: RunLabel, place: int, count: int, launches: Mapping[int, Ro
 
 def _middle(row: Row) -> float | None:
     return row.mean if row.p50 is None else row.p50
-
-
-def is_curve(figure: Figure) -> bool:
-    """True if some curve has several points; points alone are numbers, and stand in tables."""
-    return any(len(trace.at) > 1 for panel in figure.panels for trace in panel.traces)
 
 
 def single_numbers(

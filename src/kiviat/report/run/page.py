@@ -33,6 +33,8 @@ LEFT_OUT = ("time_rank_mean", "time_rank_min", "time_compute", "time_overlapped"
 
 _MOST_DISTRIBUTIONS = 6  # of launches and samples
 
+_ALONE = ("time-in-messages", "hpl")  # findings that tables of several runs show at once
+
 _SECTION_TEXTS = {
     "pt2pt": (
         "Point to point",
@@ -206,7 +208,8 @@ def _findings(
     for place, run in enumerate(runs):
         own = [row for row in missing if row.run == run.id]
         for finding in findings(by_run[run.id], [run], own, grids):
-            found.setdefault(finding, []).append(place)
+            if len(runs) == 1 or finding.kind not in _ALONE:
+                found.setdefault(finding, []).append(place)
     return sorted(
         ((tuple(places), finding) for finding, places in found.items()),
         key=lambda entry: (entry[1].kind != "disturbed", -entry[1].importance),

@@ -13,7 +13,7 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.finding import Evidence, Finding
 from kiviat.record import Row
 from kiviat.record.traits import TraitsByName
-from kiviat.record.units import counted, format_bytes, format_range, format_value
+from kiviat.record.units import axis_text, counted, format_bytes, format_range, format_value
 from kiviat.report.html.figure import Figure, RunLabel
 from kiviat.report.run.sketch import sketch
 from kiviat.report.study.sections import StudySection
@@ -68,7 +68,7 @@ def conditions(summary: Summary) -> str:
     words = [
         "" if summary.bytes is None else format_bytes(summary.bytes),
         counted(summary.ranks, "rank"),
-        *(f"{axis} {value}" for axis, value in sorted(summary.axes.items())),
+        *(axis_text(axis, value) for axis, value in sorted(summary.axes.items())),
         "" if summary.clock == "simulated" else counted(summary.launches, "launch"),
         {"wall": "", "simulated": "simulated", "reported": "as reported"}[summary.clock],
         "oversubscribed" if summary.oversubscribed else "",

@@ -41,8 +41,8 @@ def figures_of(group: Sequence[Reading], labels: _LABELS, machines: int) -> list
         _figure(
             group,
             "normalised",
-            f"{single}: relative to its own on the fewest ranks",
-            scaled,
+            f"{single}: {scaled}",
+            "over its own on the fewest ranks",
             "1",
             True,
             lambda one: _ratios(one, labels, machines, lambda point: point.speedup, 1.0, ideal=True),

@@ -19,8 +19,12 @@ from kiviat.report.scaling.text import (
     equals_text,
     kind_text,
     prediction_text,
+    result_text,
 )
 from kiviat.report.table import Table
+
+
+_MOST_RESULTS = 4  # in the head
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,7 @@ def render_scaling(
         labels,
         [figure for section in sections for figure in section.figures],
         styles=("scaling.css",),
+        results=list(filter(None, (result_text(one.study) for one in readings)))[:_MOST_RESULTS],
         title=f"Scaling of {run_facts.title(first)}",
         simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
         contents=[

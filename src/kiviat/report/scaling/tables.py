@@ -23,12 +23,18 @@ def remarks_text(point: Point) -> str:
     return ", ".join(words)
 
 
-def point_columns(study: Study, heading: str, intervals: bool = False) -> list[Column[Point]]:
-    """Return columns of points; `heading` is that of values, `intervals` adds their 95 % intervals."""
+def point_columns(
+    study: Study, heading: str, points: Sequence[Point], intervals: bool = False
+) -> list[Column[Point]]:
+    """Return columns of points; `heading` is that of values, `intervals` adds their 95 % intervals.
+
+    Extremes and intervals that no point has are left out.
+    """
 
     def extremes(point: Point) -> Interval | None:
         return Interval(point.least, point.most, study.unit) if point.samples > 1 else None
 
+    reach: Column[Point] = Column("low – high", extremes, side=">", absent="–")
     interval: Column[Point] = Column(
         "95 % interval", lambda point: Interval(point.low, point.high, study.unit), side=">", absent="–"
     )
@@ -37,8 +43,8 @@ def point_columns(study: Study, heading: str, intervals: bool = False) -> list[C
         Column("nodes", lambda point: point.nodes, "number"),
         Column("sockets", lambda point: point.sockets, "number"),
         Column(heading, lambda point: point.value, study.unit),
-        Column("low – high", extremes, side=">", absent="–"),
-        *([interval] if intervals else []),
+        *([reach] if any(point.samples > 1 for point in points) else []),
+        *([interval] if intervals and any(point.low is not None for point in points) else []),
         Column("speedup", lambda point: ratio_text(point.speedup), side=">"),
         Column("efficiency", lambda point: ratio_text(point.efficiency, "%"), side=">"),
         Column(
@@ -66,7 +72,7 @@ def power_columns(study: Study, origin: bool = False) -> list[Column[Point]]:
 def points_table(study: Study, curve: Curve) -> Table:
     """Return the table of a curve's points for a page."""
     simulated = curve.clock == "simulated"
-    columns = point_columns(study, "predicted" if simulated else "median", intervals=True)
+    columns = point_columns(study, "predicted" if simulated else "median", curve.points, intervals=True)
     return tabled(
         f"{study.title}: points of {curve.label}",
         columns,

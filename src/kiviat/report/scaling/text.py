@@ -41,6 +41,23 @@ def _problem(study: Study) -> str:
     return f", {size.words} on {'each rank' if size.each else counted(first.ranks, 'rank')}"
 
 
+def result_text(study: Study) -> str:
+    """Return the speedup and the efficiency of each curve on its most ranks, "" without fair points."""
+    told = []
+    for curve in study.curves:
+        fair = [point for point in curve.points if point.fair]
+        first, last = curve.points[0], max(fair, key=lambda point: point.ranks, default=None)
+        if last is None or last.ranks == first.ranks or not first.fair:
+            continue
+        name = f"{curve.label} " if len(study.curves) > 1 else ""
+        told.append(
+            f"{name}on {counted(last.ranks, 'rank')} {three_digits(last.speedup.value)} times the speed of "
+            f"{counted(first.ranks, 'rank')}, efficiency {_percent(last.efficiency.value)} %"
+        )
+    kind = " (weak scaling)" if study.kind == "weak" else ""
+    return f"{study.title}{kind}: {'; '.join(told)}." if told else ""
+
+
 def ratio_text(ratio: Ratio, unit: str = "1") -> str:
     """Return "3.85 (3.80 – 3.91)"; in percent for unit "%"."""
     if unit == "%":

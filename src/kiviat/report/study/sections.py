@@ -10,7 +10,7 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.record.run import Run
 from kiviat.record.traits import TraitsByName
-from kiviat.report.html.curves import abscissae, curves_of, together
+from kiviat.report.html.curves import abscissae, curves_of, is_curve, together
 from kiviat.report.html.figure import Figure, HeatMap, RunLabel, numbered
 from kiviat.report.study.curves import study_figures
 from kiviat.report.study.effective_bandwidth import effective_table
@@ -180,5 +180,6 @@ def _of_quantities(
         for x in abscissae(every):
             if x != "ranks" or len({one.ranks for one in every}) > 1:
                 own = [curves_of(table, labels, traits[benchmark].section, x, places[name]) for name in named]
-                charts.append(together(benchmark, own[:_MOST_QUANTITIES]))
+                if curves := [figure for figure in own if is_curve(figure)]:
+                    charts.append(together(benchmark, curves[:_MOST_QUANTITIES]))
     return numbered(charts, "quantity")

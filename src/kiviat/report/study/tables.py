@@ -11,7 +11,7 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings.congestion import Impact, impacts
 from kiviat.record.traits import TraitsByName
-from kiviat.record.units import counted, format_value, three_digits
+from kiviat.record.units import axis_text, counted, format_value, three_digits
 from kiviat.report.table import Absent, Cell, Column, Content, Interval, Table, Value, tabled
 
 T = TypeVar("T")
@@ -39,6 +39,7 @@ def quantities(
     order = sorted(cases.values(), key=lambda found: benchmarks.index(found[0].benchmark))
     found = [one for case in order for one in case]
     once = all(one.clock == "simulated" for one in found)
+    known = any(one.low is not None for one in found)
 
     def proves(one: Summary) -> bool:
         return one.metric in traits[one.benchmark].proofs and one.checked
@@ -53,11 +54,11 @@ def quantities(
     columns: list[Column[Summary]] = [
         Column("study", _case, kind="case", merged=True),
         *run_column(names, lambda one: names[one.run], merged=True),
-        Column("quantity", lambda one: one.metric.replace("_", " ")),
+        Column("quantity", lambda one: one.metric.replace("_", " "), kind="line"),
         Column("predicted" if once else "median", median, side=">"),
-        *([] if once else [Column("95 % interval", bounds, side=">", absent="–")]),
+        *([Column("95 % interval", bounds, side=">", absent="–")] if known else []),
     ]
-    return tabled(f"Quantities: {title}", columns, found)
+    return tabled(f"Quantities: {title}", columns, found, kind="quantities")
 
 
 def _case(summary: Summary) -> Cell:
@@ -76,7 +77,7 @@ def _notes(summary: Summary) -> list[tuple[str, str]]:
 
 def _conditions(summary: Summary) -> str:
     words = [counted(summary.ranks, "rank")]
-    words += [f"{axis} {value}" for axis, value in sorted(summary.axes.items())]
+    words += [axis_text(axis, value) for axis, value in sorted(summary.axes.items())]
     words += ["simulated" if summary.clock == "simulated" else counted(summary.launches, "launch")]
     return ", ".join(
         words
