@@ -5,13 +5,17 @@ from typing import Any
 
 import pytest
 
-from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.summary import Summary, summarise
+from kiviat.analysis.aggregate.tables import Grid, grids
 from kiviat.analysis.findings.all import Finding, findings, top
 from kiviat.analysis.loggp import fit_loggp
-from kiviat.record import Row
+from kiviat.record import Row, Table
 from kiviat.record.run import Run
+from kiviat.record.traits import Traits
 from kiviat.record.units import counted
 from tests.analysis.rows import case, curve, row
+from tests.report.hpcc import hpcc_rows
+from tests.report.studies import table_row
 from tests.report.synthetic import with_launches
 
 LINE = [(2**k, 2e-6 + 2**k / 10e9) for k in range(23)]
@@ -241,10 +245,35 @@ def test_what_was_disturbed_comes_first() -> None:
         "others": 1.9,
         "disturbed": 7,
     }
-    disturbed = curve(LINE, disturbed="other programs used 1.90 of 2 processors")
+    why = {"disturbed": "other programs used 1.90 of 2 processors"}
+    uneven = case([1e-6] * 4 + [9e-6], case="pingpong/ranks=2/bytes=3", stopped_by="budget", **why)
+    slow = collective("allreduce", 1.0, 2, **why)
     failed = {**TRANSPORT, "fallback_to_tcp": True}
-    told = findings(disturbed, [run(activity=activity, transport=failed)])
+    told = findings([*curve(LINE[1:], **why), uneven, slow], [run(activity=activity, transport=failed)])
+    kinds = {finding.kind for finding in told}  # without verdicts: slow collectives, two modes, no convergence
+    assert kinds == {"disturbed", "tcp-fallback", "headline", "half-bandwidth"}
     assert told[0].kind == "disturbed"
-    assert told[0].headline == "The machine was not idle: 23 of 23 cases were disturbed"
+    assert told[0].headline == "The machine was not idle: 24 of 24 cases were disturbed"
     assert "Other programs used up to 1.90 of 2 processors, in 5 of 5 launches." in told[0].detail
     assert not findings_of_kind(PINGPONG, "disturbed", activity={**activity, "disturbed": 0})
+
+
+def test_programs_and_kernels_have_a_finding() -> None:
+    """HPL is told beside DGEMM, and programs by their time in messages, on the most ranks of each."""
+    (hpl,) = findings_of_kind(summarise(hpcc_rows("r")), "hpl")
+    assert hpl.headline == "HPL 40.0 Gflop/s on 4 ranks: 80 % of their DGEMM rate"
+    assert "STREAM triad 5.00 GB/s" in hpl.detail
+    rates = [case([1e9] * 5, case=f"{name}/ranks=4", benchmark=name, ranks=4, metric="rate") for name in "ab"]
+    run_of_two = replace(run(), benchmarks={name: Traits(phases={"sums": "communication"}) for name in "ab"})
+    of_two = [_phases("a", 1.0), _phases("b", 3.0)]
+    (told,) = [one for one in findings(rates, [run_of_two], (), of_two) if one.kind == "time-in-messages"]
+    assert told.headline == "B spends 75 % of its time in messages, A 50 %"
+    assert [name for name, _ in told.evidence] == ["b/ranks=4", "a/ranks=4"]
+
+
+def _phases(program: str, sums: float) -> Grid:
+    axes = (("phase", ("work", "sums")), ("statistic", ("min", "mean", "max")))
+    table = Table("phase_time", "s", "lower", axes, (1.0,) * 3 + (sums,) * 3)
+    name = f"{program}/ranks=4"
+    (grid,) = grids([table_row("r", 0, name, table, ranks=4)])
+    return grid

@@ -1,6 +1,7 @@
 """LogGP parameters fitted to measured curves."""
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import pytest
 
 from kiviat.analysis.aggregate.curves import curve as pick
 from kiviat.analysis.aggregate.curves import half_bandwidth_size, time_at
-from kiviat.analysis.loggp import eager_limit, fit_loggp, fit_warning, pieces_of
+from kiviat.analysis.loggp import eager_limit, fit_loggp, fit_warning, pieces_of, switch_words
+from kiviat.analysis.statistics.changepoints import Switch
 from tests.analysis.rows import case, curve
 
 SIZES = [2**k for k in range(23)]
@@ -129,3 +131,16 @@ def test_times_between_sizes() -> None:
     points = curve([(2, 1.0), (4, 3.0)])
     assert [time_at(points, size) for size in (0, 2, 3, 4, 5)] == [1.0, 1.0, 2.0, 3.0, None]
     assert time_at([], 1) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "factor", "words"),
+    [
+        ("jump", 0.6, "messages take 0.600 times as long"),
+        ("bend", 0.1, "each byte is 10.0 times cheaper"),
+        ("bend", 3.0, "each byte costs 3.00 times as much"),
+        ("bend", math.inf, "size begins to matter"),
+    ],
+)
+def test_switches_in_words(kind: str, factor: float, words: str) -> None:
+    assert switch_words(Switch(8, 16, kind, factor, 20.0)) == words

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kiviat.record.units import counted, format_bytes, format_value
+from kiviat.record.units import axis_text, counted, format_bytes, format_value
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,8 @@ def test_counts() -> None:
         "1,024 ranks",
     ]
     assert [counted(1, "launch"), counted(2, "launch")] == ["1 launch", "2 launches"]
+
+
+def test_axes() -> None:
+    words = [axis_text("scope", "single"), axis_text("memory", "auto:268435456"), axis_text("memory", "auto")]
+    assert words == ["scope single", "memory 256 MiB (auto)", "memory auto"]

@@ -50,8 +50,13 @@ def rows_of(result: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     return rows
 
 
-def interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], _T]) -> _T:
-    """Return the result of `work`, run in a thread because signals are not handled while DuckDB computes."""
+def interruptible(
+    connection: duckdb.DuckDBPyConnection, work: Callable[[], _T], *others: duckdb.DuckDBPyConnection
+) -> _T:
+    """Return the result of `work`, run in a thread because signals are not handled while DuckDB computes.
+
+    `others` are connections that `work` uses, too.
+    """
     outcome: Future[_T] = Future()
     given_up = Event()
 
@@ -69,6 +74,7 @@ def interruptible(connection: duckdb.DuckDBPyConnection, work: Callable[[], _T])
     except BaseException:
         given_up.set()  # has no effect if the thread has not started yet
         while thread.is_alive():
-            connection.interrupt()  # again, because it has no effect before a query has begun
+            for each in (connection, *others):
+                each.interrupt()  # again, because it has no effect before a query has begun
             thread.join(0.01)
         raise

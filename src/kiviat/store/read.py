@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import lru_cache
@@ -104,9 +105,11 @@ _NO_METRIC = [_UNKNOWN.get(name) for name in _OF_METRIC]
 def _rows(readable: Path, records: Path) -> list[Row]:
     if not readable.stat().st_size:
         return []
-    with duckdb.connect() as connection, plain_names([readable]) as (name,):
+    with duckdb.connect() as connection, connection.cursor() as beside, plain_names([readable]) as (name,):
         try:
-            suspect, of_records, of_metrics = interruptible(connection, lambda: _values(connection, name))
+            suspect, of_records, of_metrics = interruptible(
+                connection, lambda: _values(connection, beside, name), beside
+            )
         except (duckdb.Error, UnicodeDecodeError) as error:  # messages may end within a multi-byte character
             reason = str(error).replace(name, str(records))
             raise InputError(
@@ -125,15 +128,20 @@ def _rows(readable: Path, records: Path) -> list[Row]:
     return rows
 
 
-def _values(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[bool, list[Any], list[Any]]:
+def _values(
+    connection: duckdb.DuckDBPyConnection, beside: duckdb.DuckDBPyConnection, name: str
+) -> tuple[bool, list[Any], list[Any]]:
     """Return whether records may break the schema, the rows of records, and those of metrics.
 
     Records and metrics are queried separately: a record has several metrics, and each value that becomes a
-    Python object takes time.
+    Python object takes time. Meanwhile the other cores check the schema, on the connection `beside`.
     """
-    connection.execute(f"CREATE TEMP TABLE records AS SELECT * FROM {_small(name)}")
-    suspect = is_suspect(connection, read_lines(name), "records")
-    return suspect, rows_of(connection.execute(_of_records())), rows_of(connection.execute(_of_metrics()))
+    connection.execute(f"CREATE TABLE records AS SELECT * FROM {_small(name)}")
+    with ThreadPoolExecutor(1) as pool:
+        suspect = pool.submit(is_suspect, beside, read_lines(name), "records")
+        of_records = rows_of(connection.execute(_of_records()))
+        of_metrics = rows_of(connection.execute(_of_metrics()))
+        return suspect.result(), of_records, of_metrics
 
 
 def refuse_wrong(files: Sequence[tuple[Path, Path]]) -> None:

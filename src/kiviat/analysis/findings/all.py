@@ -9,7 +9,14 @@ from functools import partial
 from kiviat.analysis.aggregate.nodes import host_of, nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
-from kiviat.analysis.findings import congestion, contention, data_quality, overhead_and_links, performance, programs
+from kiviat.analysis.findings import (
+    congestion,
+    contention,
+    data_quality,
+    overhead_and_links,
+    performance,
+    programs,
+)
 from kiviat.analysis.findings.doubts import weighed
 from kiviat.analysis.findings.finding import Finding
 from kiviat.record.run import Run
@@ -47,7 +54,9 @@ def findings(
         ]
         disturbed = {(one.case, one.metric) for one in own if one.disturbed}
         of_run = [
-            *weighed((one for one in compared if not _judges(one) or disturbed.isdisjoint(one.evidence)), own, run),
+            *weighed(
+                (one for one in compared if not _judges(one) or disturbed.isdisjoint(one.evidence)), own, run
+            ),
             *data_quality.findings(own, run, [r for r in failed if r.run == run.id]),
         ]
         if len(runs) > 1:

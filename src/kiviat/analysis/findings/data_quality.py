@@ -224,7 +224,7 @@ def _too_few_launches(times: Sequence[Summary]) -> Iterator[Finding]:
         yield Finding(
             "too-few-launches",
             0.5,
-            f"Fewer than {MIN_LAUNCHES} launches, so no interval, in {len(lacking)} of {counted(len(times), 'case')}",
+            f"Fewer than {MIN_LAUNCHES} launches, so no interval, in {_share(lacking, times)}",
             "Launches differ more than samples within one. Intervals and comparisons need at least five.",
             _evidence(lacking),
             "warning",
@@ -261,7 +261,7 @@ def _two_modes(times: Sequence[Summary]) -> Iterator[Finding]:
         "two-modes",
         min(0.85, 0.7 + 0.15 * len(found) / len(times)),
         f"{_apart(fast, worst.launches, factor)}: {named(worst)}",
-        f"Launches form two groups in {len(found)} of {counted(len(times), 'case')}. Often ranks land on different "
+        f"Launches form two groups in {_share(found, times)}. Often ranks land on different "
         "cores: bind them with `kiviat run --bind`. Or other programs ran: use the machine alone.",
         _evidence([summary for _, summary in found]),
         "warning",
@@ -280,7 +280,7 @@ def _unstable(times: Sequence[Summary]) -> Iterator[Finding]:
     yield Finding(
         "unstable",
         0.45 + 0.3 * len(unstable) / len(times),
-        f"Launches differ by more than {100 * _SPREAD:.0f} % in {len(unstable)} of {counted(len(times), 'case')}",
+        f"Launches differ by more than {100 * _SPREAD:.0f} % in {_share(unstable, times)}",
         f"The worst is {named(worst)}: {format_value(low, worst.unit)} to {format_value(high, worst.unit)}. "
         "Bind the ranks (`kiviat run --bind`), use the machine alone, fix its frequency, or use more "
         "launches.",
@@ -296,12 +296,16 @@ def _not_converged(times: Sequence[Summary]) -> Iterator[Finding]:
         yield Finding(
             "not-converged",
             0.3 + 0.3 * len(short) / len(adaptive),
-            f"The median misses its target precision in {len(short)} of {counted(len(adaptive), 'case')}",
+            f"The median misses its target precision in {_share(short, adaptive)}",
             "They reached their limit of time or samples in some launch. Raise it (`budget_s`, "
             "`max_samples`), use a quieter machine or, if launches differ more than that, more launches.",
             _evidence(short),
             "warning",
         )
+
+
+def _share(some: Sequence[object], of: Sequence[Summary]) -> str:
+    return f"{len(some)} of {counted(len(of), 'case')}"
 
 
 def _evidence(summaries: Sequence[Summary]) -> Evidence:

@@ -35,7 +35,8 @@ def _hpl(summaries: Sequence[Summary], run: Run) -> Iterator[Finding]:
     if own is None:
         return
     predicted = own.clock == "simulated"
-    headline = f"{'Predicted: ' if predicted else ''}HPL {format_value(hpl.value, hpl.unit)} on {counted(own.ranks, 'rank')}"
+    headline = f"HPL {format_value(hpl.value, hpl.unit)} on {counted(own.ranks, 'rank')}"
+    headline = f"Predicted: {headline}" if predicted else headline
     evidence = [(own.case, own.metric)]
     if dgemm and beside and not (predicted or own.disturbed or beside.disturbed):
         headline += f": {100 * hpl.value / (own.ranks * dgemm.value):.0f} % of their DGEMM rate"
@@ -69,9 +70,7 @@ def message_share(phases: Grid, communicating: frozenset[str]) -> float | None:
     return sum(value for phase, value in named if phase in communicating) / whole
 
 
-def _messages(
-    summaries: Sequence[Summary], grids: Sequence[Grid], traits: TraitsByName
-) -> Iterator[Finding]:
+def _messages(summaries: Sequence[Summary], grids: Sequence[Grid], traits: TraitsByName) -> Iterator[Finding]:
     """Report which programs spend most and least of their time in messages, on their most ranks."""
     rates = {summary.case: summary for summary in summaries if summary.metric == "rate"}
     shares: dict[str, tuple[float, Summary]] = {}
@@ -96,8 +95,8 @@ def _messages(
         "time-in-messages",
         0.72,
         headline,
-        f"Share of the time of an average rank, with waiting for other ranks, on {counted(first.ranks, 'rank')}"
-        + (f": {others}." if len(found) > 1 else "."),
+        "Share of the time of an average rank, with waiting for other ranks, on "
+        f"{counted(first.ranks, 'rank')}" + (f": {others}." if len(found) > 1 else "."),
         tuple((rate.case, rate.metric) for _, rate in found),
     )
 

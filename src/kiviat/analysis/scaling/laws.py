@@ -459,7 +459,9 @@ def _nearest(fits: tuple[Fit, ...], data: _Data, told: str) -> Choice:
     far = {fit.name: abs(fit.held_out) for fit in fits if fit.held_out is not None}
     best = min(far.values(), default=math.inf)
     if best > _TOO_FAR:
-        what = f"no law, fitted to fewer, predicts {round(data.ranks[-1])} ranks within {100 * _TOO_FAR:.0f} %"
+        what = (
+            f"no law, fitted to fewer, predicts {round(data.ranks[-1])} ranks within {100 * _TOO_FAR:.0f} %"
+        )
         return Choice(fits, None, f"{told}cannot tell: {what}")
     as_near = [fit for fit in fits if far.get(fit.name, math.inf) <= max(_AS_NEAR * best, _NEAR)]
     return _one_of(fits, as_near, as_near, told)

@@ -23,7 +23,6 @@ from kiviat.report.scaling.text import (
 )
 from kiviat.report.table import Table
 
-
 _MOST_RESULTS = 4  # in the head
 
 

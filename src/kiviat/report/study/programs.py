@@ -96,7 +96,9 @@ def _parts(program: Program) -> Cell:
     ]
     drawing = Markup('<div class="stack" aria-hidden="true">{}</div>').format(Markup().join(bars))
     words = ", ".join(
-        f"{share.phase} {share.percent:.0f}\N{NO-BREAK SPACE}%" for share in program.shares if share.percent >= 1
+        f"{share.phase} {share.percent:.0f}\N{NO-BREAK SPACE}%"
+        for share in program.shares
+        if share.percent >= 1
     )
     return Cell(words or "–", drawing=drawing if bars else None)
 
