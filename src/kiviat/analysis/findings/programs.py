@@ -67,7 +67,7 @@ def message_share(phases: Grid, communicating: frozenset[str]) -> float | None:
     if not math.isfinite(whole) or whole <= 0:
         return None
     named = zip(phases.values_of("phase"), mean.tolist(), strict=True)
-    return sum(value for phase, value in named if phase in communicating) / whole
+    return float(sum(value for phase, value in named if phase in communicating)) / whole
 
 
 def _messages(summaries: Sequence[Summary], grids: Sequence[Grid], traits: TraitsByName) -> Iterator[Finding]:

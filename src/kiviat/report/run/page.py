@@ -133,7 +133,7 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
             *([("numbers", "Figures")] if headlines else []),
             *([("findings", "Findings")] if told else []),
             *([("side-by-side", "Side by side")] if across else []),
-            *([("modelled", "Modelled machine")] if machines else []),
+            *([("modelled", "Model")] if machines else []),
             *((name, title.split(" of ")[0].removesuffix(" communication")) for name, title, *_ in sections),
             *((section.id, section.short) for section in studied),
             *([("transport", "Transport")] if clocks != {"simulated"} else []),
