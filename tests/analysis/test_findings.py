@@ -245,12 +245,14 @@ def test_what_was_disturbed_comes_first() -> None:
         "others": 1.9,
         "disturbed": 7,
     }
-    why = {"disturbed": "other programs used 1.90 of 2 processors"}
+    why: dict[str, Any] = {"disturbed": "other programs used 1.90 of 2 processors"}
     uneven = case([1e-6] * 4 + [9e-6], case="pingpong/ranks=2/bytes=3", stopped_by="budget", **why)
     slow = collective("allreduce", 1.0, 2, **why)
     failed = {**TRANSPORT, "fallback_to_tcp": True}
     told = findings([*curve(LINE[1:], **why), uneven, slow], [run(activity=activity, transport=failed)])
-    kinds = {finding.kind for finding in told}  # without verdicts: slow collectives, two modes, no convergence
+    kinds = {
+        finding.kind for finding in told
+    }  # without verdicts: slow collectives, two modes, no convergence
     assert kinds == {"disturbed", "tcp-fallback", "headline", "half-bandwidth"}
     assert told[0].kind == "disturbed"
     assert told[0].headline == "The machine was not idle: 24 of 24 cases were disturbed"

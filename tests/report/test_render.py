@@ -231,7 +231,7 @@ def test_what_several_runs_share_stands_once() -> None:
     text = words(render(runs, [one for run in runs for one in make_rows(run.id, sizes=SIZES)]))
     head, _, _ = text.partition("Where they stand")
     assert head.count("Open MPI 4.1.4") == 1 and head.count("Embedded MPI, not for publication.") == 1
-    findings_ = text[text.index("Main findings") : text.index("How to read this")]
+    findings_ = text[text.index("Main findings") : text.index("Point to point Curves")]
     assert findings_.count("Warning all runs Embedded Open MPI: not for publication") == 1
 
 
@@ -318,11 +318,11 @@ def test_benchmarks_stand_where_they_say_and_not_where_their_metrics_hint() -> N
 
 def test_what_was_disturbed_comes_before_all_other_findings() -> None:
     page = render([make_run()], make_rows(disturbed="other programs used 1.90 of 2 processors"))
-    lists = re.findall(r'<ol class="(?:top|all)">(.*?)</ol>', page, re.S)
-    assert len(lists) == 2
-    for shown in lists:
-        headlines = re.findall(r"<h3[^>]*>(.*?)</h3>", shown, re.S)
-        assert "The machine was not idle" in headlines[0] and len(headlines) > 1
+    (shown,) = re.findall(
+        r'<ol class="(?:top|all)">(.*?)</ol>', page, re.S
+    )  # so few that all are on the front
+    headlines = re.findall(r"<h3[^>]*>(.*?)</h3>", shown, re.S)
+    assert "The machine was not idle" in headlines[0] and len(headlines) > 1
     assert "The machine was not idle" not in render([make_run()], make_rows())
 
 

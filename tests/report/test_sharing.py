@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kiviat.analysis.aggregate.nodes import Nodes
+from kiviat.analysis.aggregate.nodes import Nodes, nodes_of
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.aggregate.tables import grids
 from kiviat.analysis.published.verdict import keeps_bound
 from kiviat.record import Table, TableRow
 from kiviat.record.run import Model, Run
 from kiviat.record.traits import earlier_traits
+from kiviat.report.facts.runs import labels
 from kiviat.report.study.network_sharing import sharings
 from kiviat.report.table import Cell as TableCell
 from kiviat.report.table import Table as ReportTable
 from kiviat.report.table import Value
 
-from .modelled import model
+from .modelled import model, simulated_run
 from .studies import table_row
 from .synthetic import make_run, row
 
@@ -235,3 +236,15 @@ def test_network_time_and_that_within_nodes_stand_beside_those_of_the_first() ->
     )
     none = cell(0.0, "0 % of the time")
     assert part(shared, "Time within nodes") == ("CG", none, cell(0.2, "5 % of the time"), none)
+
+
+def test_simulations_from_the_cache_ran_where_they_were_asked_to() -> None:
+    """No rank was observed, so that runs had no shape, and what papers say of placements no answer."""
+    shown = [simulated_run(name) for name in ("a", "b")]
+    cached = [replace(run, launches=tuple(replace(one, ranks=()) for one in run.launches)) for run in shown]
+    (launch,) = cached[1].launches
+    assert launch.placement
+    away = replace(launch, placement=replace(launch.placement, nodes=(0, 1, 2, 3)))
+    cached[1] = replace(cached[1], launches=(away,))
+    assert nodes_of(cached[0], 4) == Nodes((0, 0, 1, 1))
+    assert [label.label for label in labels(cached)] == ["2x2 (simulated)", "4x1 (simulated)"]

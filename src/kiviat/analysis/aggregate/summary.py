@@ -146,8 +146,7 @@ def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
         first = rows[0]
         _refuse_mixture(first, clock=clock, substrate=substrate)
         known = means if None not in means else [mean for mean in means if mean is not None]
-        if None in least:
-            least = [value for value in least if value is not None]
+        smallest = least if None not in least else [value for value in least if value is not None]
         summaries[run, case, metric] = Summary(
             run=run,
             case=case,
@@ -167,7 +166,7 @@ def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
             median=float(medians[i]),
             low=intervals[i][0],
             high=intervals[i][1],
-            minimum=min(least, default=None),
+            minimum=min(smallest, default=None),
             mean=sum(known) / len(known) if known else None,
             p90=p90s[i],
             p99=p99s[i],
