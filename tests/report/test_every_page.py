@@ -76,7 +76,13 @@ WATCH = """() => {
 }"""
 
 
-@pytest.mark.parametrize("kind", ["run", "paper", "balance"])
+# These have every kind of control.
+DAILY = ("run", "paper", "balance")
+
+
+@pytest.mark.parametrize(
+    "kind", [kind if kind in DAILY else pytest.param(kind, marks=pytest.mark.full) for kind in KINDS]
+)
 def test_the_tab_key_leads_through_all_controls(open_page: Open, kind: str) -> None:
     page = open_page(KINDS[kind]())
     page.evaluate("document.documentElement.style.scrollBehavior = 'auto'")
