@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.record.units import counted, format_bytes
+from kiviat.record.units import axis_text, counted, format_bytes
 
 Evidence = tuple[tuple[str, str], ...]
 
@@ -32,5 +32,5 @@ class Finding:
 def named(summary: Summary) -> str:
     """Return a description of a case: "exchange of 2 KiB on 2 ranks, cache off"."""
     size = "" if summary.bytes is None else f" of {format_bytes(summary.bytes)}"
-    axes = "".join(f", {axis} {value}" for axis, value in sorted(summary.axes.items()))
+    axes = "".join(f", {axis_text(axis, value)}" for axis, value in sorted(summary.axes.items()))
     return f"{summary.benchmark}{size} on {counted(summary.ranks, 'rank')}{axes}"

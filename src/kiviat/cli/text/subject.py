@@ -10,7 +10,7 @@ from typing import Any
 
 from kiviat.plan.benchmark import shipped_benchmarks
 from kiviat.record.types import Scalar
-from kiviat.record.units import format_bytes
+from kiviat.record.units import axis_text, format_bytes
 
 _BENCH = "kiviat-bench"
 _MOST = 60  # letters of a program's arguments
@@ -30,7 +30,7 @@ def subject_of_case(
     problem = given.pop("class", defaults.get("class"))
     name = benchmark if problem is None else f"{benchmark.upper()} class {problem}"
     size = "" if size_bytes is None else f" of {format_bytes(size_bytes)}"
-    return name + size + "".join(f", {axis} {value}" for axis, value in sorted(given.items()))
+    return name + size + "".join(f", {axis_text(axis, value)}" for axis, value in sorted(given.items()))
 
 
 def subject_of_command(words: Sequence[str], program: str) -> str | None:

@@ -9,7 +9,7 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.api.runs import Runs
 from kiviat.cli.text.hints import typeable
 from kiviat.record import Row
-from kiviat.record.units import counted, format_range
+from kiviat.record.units import axis_text, counted, format_range
 
 
 def print_warnings(runs: Runs) -> None:
@@ -32,7 +32,7 @@ def order(summary: Summary) -> tuple[str, int, str, int]:
 
 def setting(summary: Summary) -> str:
     """Return the axes that differ from the default, and the mode if it changes what is measured."""
-    words = [f"{name} {value}" for name, value in sorted(summary.axes.items())]
+    words = [axis_text(name, value) for name, value in sorted(summary.axes.items())]
     return ", ".join(words + (["back to back"] if summary.mode == "pallas2" else []))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.record.published import Fact, Paper, System, papers
 from kiviat.record.run import Run
-from kiviat.record.units import format_range, format_value
+from kiviat.record.units import axis_text, format_range, format_value
 from kiviat.report.html.figure import RunLabel
 from kiviat.report.table import Cell, Column, Table, Value, tabled
 
@@ -101,7 +101,7 @@ def own(by_run: Mapping[str, Sequence[Summary]], labels: Sequence[RunLabel]) -> 
                 cases.setdefault(summary.case, {})[summary.metric] = summary
         for found in cases.values():
             first = next(iter(found.values()))
-            words = [f"{axis} {value}" for axis, value in sorted(first.axes.items())]
+            words = [axis_text(axis, value) for axis, value in sorted(first.axes.items())]
             words += ["oversubscribed"] if first.oversubscribed else []
             words += ["disturbed"] if first.disturbed else []
             words += ["predicted by a model"] if label.clock == "simulated" else []

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.record.traits import Traits, TraitsByName
-from kiviat.record.units import counted, format_range, format_value
+from kiviat.record.units import axis_text, counted, format_range, format_value
 from kiviat.report.html.figure import RunLabel
 from kiviat.report.html.table import run_cell
 from kiviat.report.table import Cell, Column, Table, tabled
@@ -108,7 +108,7 @@ def _program(values: Mapping[str, Summary], phases: Grid | None, run: int, trait
     shares = [] if phases is None else _shares(phases, traits.communicating)
     words = [_problem(rate, traits), counted(rate.ranks, "rank")]
     told = {"class", "scaling", "cells", *_POINTS, *"ijk"}
-    words += [f"{axis} {value}" for axis, value in sorted(rate.axes.items()) if axis not in told]
+    words += [axis_text(axis, value) for axis, value in sorted(rate.axes.items()) if axis not in told]
     communication = sum(share.percent for share in shares if share.communicates)
     return Program(
         run=run,

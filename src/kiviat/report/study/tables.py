@@ -141,7 +141,10 @@ def _felt(impact: Impact | None, median: str) -> Cell:
 
 
 def _setting(grid: Grid) -> str:
-    words = [counted(grid.ranks, "rank"), *(f"{axis} {value}" for axis, value in sorted(grid.axes.items()))]
+    words = [
+        counted(grid.ranks, "rank"),
+        *(axis_text(axis, value) for axis, value in sorted(grid.axes.items())),
+    ]
     words += ["simulated" if grid.clock == "simulated" else counted(grid.launches, "launch")]
     return ", ".join(words + (["oversubscribed"] if grid.oversubscribed else []))
 
