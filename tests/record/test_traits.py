@@ -30,7 +30,7 @@ def test_a_benchmark_brings_its_section_with_its_run() -> None:
     table = summarise(rows)
     (section,) = study_sections([make_run("run-a")], table, {"run-a": table}, [], [], traits)
     assert (section.id, section.short, section.benchmarks) == ("scratches", "Scratches", ("scratch",))
-    assert section.quantities.texts() == [["scratch", "rate", "2.00 op/s", "–"]]
+    assert section.quantities.texts() == [["scratch", "rate", "2.00 op/s"]]
 
 
 def test_a_run_says_more_than_the_table_of_earlier_ones() -> None:
