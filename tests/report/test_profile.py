@@ -21,6 +21,7 @@ def test_calls_pattern_and_maps(open_page: Open) -> None:
     expect(page.locator("#who li").first).to_contain_text("nearest neighbours in a 4 × 4 torus")
     expect(page.locator("#matrix")).to_be_visible()
     expect(page.locator("#share")).to_be_visible()
+    expect(page.locator("#share .x-ticks text")).to_have_text([str(rank) for rank in range(0, 16, 2)])
 
 
 def test_what_was_not_counted_is_not_zero() -> None:
