@@ -296,6 +296,8 @@ def _results(document: Mapping[str, Any], where: str) -> Iterator[_Line]:
     config = document["config"]
     devices = config["devices"]
     count = len(devices) * int(config["nthreads"]) * int(config["ngpus"])  # the first device of each process
+    if count < 1:
+        raise InputError(f"{where}: devices × nthreads × ngpus is {count}; is the file complete?")
     operation = _operation("", " ".join(document["args"]), where)
     if operation is None:
         raise InputError(f"{where}: args name no program of {NAME}; is the file complete?")
