@@ -25,8 +25,8 @@ class Left:
     """Detects leftovers of a trial.
 
     `mounts` existed before; `target` is the requested output file; `cached` are the permitted builds. If
-    `stuck`, the disk was full or read-only: a complete run may keep folders of launches, and recordings of
-    ranks may stay beside the output. `foreign` are leftovers of a launcher that the user started.
+    `stuck`, Kiviat could not clean up: a complete run may keep folders of launches, and recordings of ranks
+    may stay beside the output. `foreign` are leftovers of a launcher that the user started.
     """
 
     mounts: Collection[str]
@@ -57,7 +57,7 @@ class Left:
             return True
         if self.foreign and self.foreign.match(str(path)):
             return True
-        if self.stuck and path.parent.name.startswith(f"{self.target.name}."):
+        if self.stuck and any(one.name.startswith(f"{self.target.name}.") for one in (path, path.parent)):
             return True
         if path.is_relative_to(world.CACHE) and not path.is_relative_to(world.BUILDS):
             return not path.name.startswith(".")

@@ -77,7 +77,9 @@ class Experiment:
         self.variables = self._variables()
         cached = [world.BUILDS / path.name for path in (self.templates / "builds").iterdir()]
         foreign = OF_LAUNCHERS if trial.phase in PROFILERS else None
-        stuck = trial.kind == "read-only" or (trial.kind == "disk full" and trial.phase in PROFILERS)
+        stuck = trial.kind == "read-only"
+        if trial.phase in PROFILERS:
+            stuck |= trial.kind == "disk full" or "KILL" in trial.kind
         self.left = Left(world.mounts(), self.target, cached, stuck, foreign)
 
     def run(self) -> dict[str, Any]:
