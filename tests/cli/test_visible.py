@@ -95,8 +95,16 @@ def test_names_that_are_not_utf8_are_printed(kiviat: Kiviat, make_run: Make) -> 
     assert "there is no run 'caf\\udce9' in runs" in kiviat("show", "caf\udce9").stderr
 
 
-def test_closed_output_is_no_error(make_run: Make, tmp_path: Path) -> None:
+@pytest.mark.parametrize("closed", [">&-", "<&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error(make_run: Make, tmp_path: Path, closed: str) -> None:
+    """Streams that are closed, as by some daemons, do nothing.
+
+    With standard input closed, every command once hung at its end: the pipe to its helper process got the
+    descriptor 0, which that process replaces.
+    """
     make_run(launches=1)
     command = [sys.executable, "-m", "kiviat.cli.main", "runs"]
-    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], cwd=tmp_path, stderr=subprocess.PIPE)
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *command], cwd=tmp_path, stderr=subprocess.PIPE, timeout=60
+    )
     assert (done.returncode, done.stderr) == (0, b"")

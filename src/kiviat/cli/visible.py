@@ -34,14 +34,28 @@ def visible_cell(text: str) -> str:
 def visible_streams() -> Iterator[None]:
     r"""Context in which standard output and error accept any text.
 
-    Characters that their encoding lacks are written as escapes such as \u00b5.
+    Characters that their encoding lacks are written as escapes such as \u00b5. Closed streams are opened.
     """
+    _open_closed_streams()
     codecs.register_error(_ERRORS, _replaced)
     with suppress(locale.Error, ValueError):  # files are in UTF-8 whatever the locale
         if locale.getlocale(locale.LC_CTYPE)[1] is None:
             locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
     with redirect_stdout(_Visible(sys.stdout)), redirect_stderr(_Visible(sys.stderr)):
         yield
+
+
+def _open_closed_streams() -> None:
+    """Open the null device as standard input, output and error if closed.
+
+    Otherwise the next files and pipes to be opened would be taken for them.
+    """
+    for stream in range(3):
+        try:
+            os.fstat(stream)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # has the lowest free number, which is this one
+            os.set_inheritable(stream, True)
 
 
 def erase_line() -> None:
@@ -56,7 +70,7 @@ def unfiltered(stream: TextIO) -> TextIO:
 
 class _Visible(io.TextIOBase):
     def __init__(self, stream: TextIO | None) -> None:
-        # Python has no stream if its descriptor is closed.
+        # Python has no stream if its descriptor was closed.
         self.unfiltered: TextIO = stream or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
         if isinstance(self.unfiltered, io.TextIOWrapper):
             self.unfiltered.reconfigure(errors=_ERRORS)
