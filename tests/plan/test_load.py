@@ -264,6 +264,20 @@ GROUP = '[[cases]]\nbenchmarks = "pingpong"\n'
             "[controls]\nmin_samples = 2000\n" + GROUP,
             "min_samples is 2000 in plan .*, above max_samples 1000",
         ),
+        (f"launches = {10**12}\n" + GROUP, "launches is 10{12} in plan .*; give at least 1, at most 1000000"),
+        (f"seed = {10**20}\n" + GROUP, "seed is 10{20} in plan .*; give a whole number of at most 9007"),
+        (
+            "[controls]\nbudget_s = 1e308\n" + GROUP,
+            "budget_s is 1e\\+308 in plan .*; give seconds above 0, at most",
+        ),
+        (
+            f"[controls]\nmax_samples = {10**20}\n" + GROUP,
+            "max_samples is 10{20} in .*; give .* at most 9007",
+        ),
+        (
+            GROUP + "".join(f"axes.{axis} = {[*range(1, 1001)]}\n" for axis in ("distance", "group")),
+            r"the axes of pingpong have 1000000 combinations in plan .*, cases\[0\]; give fewer values",
+        ),
         ("launches = \n", "plan .*mine.toml is not TOML: .*line 2"),
         ("", "plan .*mine.toml has no case"),
     ],

@@ -21,12 +21,18 @@ DEFAULTS: Mapping[str, Scalar] = {
 }
 
 
+LARGEST = 2**53  # whole numbers up to it are the same in every language that reads a run
+
+
 def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _count(least: int) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least
+def _count(least: int) -> tuple[Callable[[object], bool], str]:
+    return (
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= LARGEST,
+        f"a whole number of at least {least}, at most {LARGEST}",
+    )
 
 
 # Thirty years, so that estimates of a run's time are finite.
@@ -39,10 +45,10 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "sync": (("window", "barrier").__contains__, '"window" or "barrier"'),
     "target": (lambda value: _number(value) and 0 < value < 1, "a fraction between 0 and 1, such as 0.02"),
     "budget_s": (lambda value: _number(value) and 0 < value <= _MOST_S, "seconds above 0, at most 1e9"),
-    "min_samples": (_count(1), "a whole number of at least 1"),
-    "max_samples": (_count(1), "a whole number of at least 1"),
-    "iterations": (_count(1), "a whole number of at least 1"),
-    "warmup": (_count(0), "a whole number of at least 0"),
+    "min_samples": _count(1),
+    "max_samples": _count(1),
+    "iterations": _count(1),
+    "warmup": _count(0),
     "pages": (("huge", "small").__contains__, '"huge" or "small"'),
     "watts": (watts.makes_sense, watts.WANTED),
 }

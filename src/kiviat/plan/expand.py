@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 from typing import Any
 
 from kiviat.plan.benchmark import Axis, Benchmark, RankRule, number_or_text
@@ -19,6 +20,7 @@ from kiviat.record.types import Scalar
 
 COMMAND_LINE = "the command line"
 _SIZE = re.compile(r"\d{1,18}[kKmMgG](iB|B)?")  # with a unit
+_MOST_SETTINGS = 100_000
 AUTO = "auto"  # default of axes whose value the benchmark determines itself
 # Work of problem classes of the NAS Parallel Benchmarks relative to A, for most programs (NAS-95-020). CG and
 # FT grow more: class B has 36 and 13 times the work.
@@ -157,6 +159,11 @@ def _settings(group: Group, benchmark: Benchmark, available: int) -> Iterator[di
         _values(axis, wanted[axis.name], available, COMMAND_LINE if axis.name in given else group.where)
         for axis in axes
     ]
+    if (count := prod(map(len, choices))) > _MOST_SETTINGS:
+        raise InputError(
+            f"the axes of {benchmark.name} have {count} combinations in {group.where}; give fewer values, "
+            f"{_MOST_SETTINGS} combinations at most"
+        )
     for chosen in product(*choices):
         yield {axis.name: value for axis, value in zip(axes, chosen, strict=True) if value != axis.default}
 

@@ -16,7 +16,7 @@ from kiviat.plan.benchmark import (
     names_benchmark,
 )
 from kiviat.plan.case import Case
-from kiviat.plan.controls import checked_controls, refuse_contradictions
+from kiviat.plan.controls import LARGEST, checked_controls, refuse_contradictions
 from kiviat.plan.expand import COMMAND_LINE, Group, Overrides, expand
 from kiviat.plan.overrides import refuse_unknown_axes, refuse_unused
 from kiviat.plan.plan import Plan
@@ -29,6 +29,7 @@ from kiviat.record.valid import first_wrong
 
 PLAN_SCHEMA = "kiviat.plan/1"
 _NAMED = 3  # of benchmarks in the name of a run
+_MOST_LAUNCHES = 1_000_000
 _TOP: Mapping[str, tuple[type, ...]] = {
     "schema": (str,),
     "name": (str,),
@@ -120,6 +121,9 @@ def _expand_all(
     overrides: Overrides,
 ) -> Plan:
     seed = data.get("seed", 1) if overrides.seed is None else overrides.seed
+    if abs(seed) > LARGEST:
+        place = where if overrides.seed is None else COMMAND_LINE
+        raise InputError(f"seed is {seed} in {place}; give a whole number of at most {LARGEST}")
     cases: dict[str, Case] = {}
     left_out: dict[str, None] = {}
     for group in _groups(data, where, known, overrides):
@@ -245,9 +249,9 @@ def _check(table: Mapping[str, Any], allowed: Mapping[str, tuple[type, ...]], wh
 
 def _launches(data: Mapping[str, Any], overrides: Overrides, where: str) -> int:
     launches: int = data.get("launches", 5) if overrides.launches is None else overrides.launches
-    if launches < 1:
+    if not 1 <= launches <= _MOST_LAUNCHES:
         place = where if overrides.launches is None else COMMAND_LINE
-        raise InputError(f"launches is {launches} in {place}; give at least 1")
+        raise InputError(f"launches is {launches} in {place}; give at least 1, at most {_MOST_LAUNCHES}")
     return launches
 
 
