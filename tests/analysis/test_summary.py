@@ -2,6 +2,7 @@
 
 import pytest
 
+from kiviat.analysis.aggregate.curves import curve
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.record import InputError
 from tests.analysis.rows import case, case_rows, row
@@ -88,10 +89,17 @@ def test_ingested_rows_are_a_launch_each_and_may_have_a_mean_only() -> None:
     assert summarise(rows)[0].launch_medians == (3.0, 1.0)
 
 
-@pytest.mark.parametrize("mixture", [{"clock": "simulated"}, {"substrate": "emulated"}])
+@pytest.mark.parametrize("mixture", [{"clock": "simulated"}, {"substrate": "emulated"}, {"unit": "B/s"}])
 def test_different_origins_are_not_pooled(mixture: dict[str, str]) -> None:
     with pytest.raises(InputError, match=r"pingpong/ranks=2/bytes=8.*mixes"):
         summarise([row(launch=0), row(launch=1, **mixture)])
+
+
+def test_a_curve_has_one_point_for_each_size() -> None:
+    """Two cases of one size, which only a false run has, once divided by zero in slopes."""
+    summaries = summarise([row(case=name, bytes=8, p50=p50) for name, p50 in (("a", 1.0), ("b", 8.0))])
+    (point,) = curve(summaries, "pingpong")
+    assert point.case == "b"
 
 
 def test_one_launch_out_of_budget_means_not_converged() -> None:

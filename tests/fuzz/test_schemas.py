@@ -23,7 +23,7 @@ from tests.store.made_up import record
 _STRICTER = (
     "is not a printable text",
     "unprintable characters",
-    "is not a finite number",
+    "which is not 0 or between",
     "is not a number",
     "fit into 64 bits",
     "nested too deeply",

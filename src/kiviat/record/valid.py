@@ -1,7 +1,7 @@
 """Validation against kiviat's JSON Schemas: finds the first place at which a value violates its schema.
 
 All data from files is validated before it is used. Validated data has the keys, types and words of the
-schema, printable texts, and 64-bit numbers. The keywords of JSON Schema that kiviat's schemas use are
+schema, printable texts, 64-bit whole numbers, and numbers of which none overflows a product. The keywords of JSON Schema that kiviat's schemas use are
 supported, except `if`: whether a record needs a checksum is decided where checksums are verified. Tests
 compare this with a complete implementation.
 """
@@ -42,7 +42,9 @@ _LIMITS: Mapping[str, tuple[tuple[type, ...], Callable[[Any, Any], bool], str]] 
 _WORDS = {*("type", "const", "enum", "anyOf", "$ref", "description", "items", "properties", "required")} | {
     *("additionalProperties", "if", "then", "title", "$schema", "$id", "$defs", *_LIMITS)
 }
-_LARGEST, _LARGEST_WHOLE = 1.7976931348623157e308, 2**63 - 1
+# Magnitudes of measured values, whose products and ratios are still numbers.
+SMALLEST, LARGEST = 1e-200, 1e100
+_LARGEST_WHOLE = 2**63 - 1
 _DEEPEST = 32  # limit on the nesting of values without schema, such as a plan's definition
 _NO_TEXT = re.compile("[\ud800-\udfff]")
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*")
@@ -157,7 +159,7 @@ def _of_list(part: Part, whole: Part) -> Check:
 
 
 def _small(value: float | None) -> bool:
-    return value is None or -_LARGEST_WHOLE <= value <= _LARGEST_WHOLE
+    return not value or SMALLEST <= abs(value) <= _LARGEST_WHOLE
 
 
 def _of_text(value: str) -> Wrong:
@@ -172,7 +174,9 @@ def _of_whole(value: int) -> Wrong:
 
 
 def _of_number(value: float) -> Wrong:
-    return None if -_LARGEST <= value <= _LARGEST else ("", f"is {value}, which is not a finite number")
+    if not value or SMALLEST <= abs(value) <= LARGEST:
+        return None
+    return "", f"is {value}, which is not 0 or between {SMALLEST:g} and {LARGEST:g} in size"
 
 
 _OF_ANY: Mapping[type, Check] = {str: _of_text, int: _of_whole, float: _of_number}

@@ -20,7 +20,7 @@ from kiviat.record import (
     refuse_other_version,
     schema,
 )
-from kiviat.record.valid import first_wrong, parse_json
+from kiviat.record.valid import LARGEST, SMALLEST, first_wrong, parse_json
 from kiviat.store.checksum import is_intact
 
 if TYPE_CHECKING:
@@ -94,8 +94,10 @@ def _breaks(part: Mapping[str, Any], of: str = "") -> str:
             conditions.append(f"{name} NOT IN ({listed})")
         if "minimum" in one:
             conditions.append(f"{name} < {one['minimum']}")
+        if "maximum" in one:
+            conditions.append(f"{name} > {one['maximum']}")
         if "number" in kinds:
-            conditions.append(f"NOT isfinite({name})")
+            conditions.append(f"{name} <> 0 AND NOT abs({name}) BETWEEN {SMALLEST} AND {LARGEST}")
     return " OR ".join(conditions)
 
 

@@ -24,7 +24,9 @@ def curve(summaries: Iterable[Summary], benchmark: str) -> list[Summary]:
         and not summary.axes
     ]
     fewest = min((summary.ranks for summary in found), default=0)
-    return sorted((summary for summary in found if summary.ranks == fewest), key=size_of)
+    # Cases that a run names differently but that have one size are one point: slopes need different sizes.
+    by_size = {size_of(summary): summary for summary in found if summary.ranks == fewest}
+    return [by_size[size] for size in sorted(by_size)]
 
 
 def size_of(summary: Summary) -> int:

@@ -71,7 +71,7 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
     the mean if nothing else was reported (ingested records). A case measured again in the same launch
     replaces the earlier row. Ingested rows, which have no launch, count as a launch each.
 
-    Raise InputError if a case of a run mixes clocks or substrates.
+    Raise InputError if a case of a run mixes clocks, substrates or units.
     """
     groups: dict[Key, dict[int, Row]] = defaultdict(dict)
     for row in rows:
@@ -144,7 +144,7 @@ def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
             checks,
         ) = column
         first = rows[0]
-        _refuse_mixture(first, clock=clock, substrate=substrate)
+        _refuse_mixture(first, clock=clock, substrate=substrate, unit=[str(row.unit) for row in rows])
         known = means if None not in means else [mean for mean in means if mean is not None]
         smallest = least if None not in least else [value for value in least if value is not None]
         summaries[run, case, metric] = Summary(
