@@ -104,6 +104,9 @@ def test_values_without_a_ratio() -> None:
 def test_refusals() -> None:
     with pytest.raises(InputError, match="clock"):
         changed(case(FAST), case(SLOW, clock="simulated"))
+    for threshold in (-0.01, float("nan")):
+        with pytest.raises(InputError, match="is not 0 or more"):
+            compare([], [], threshold=threshold)
     with pytest.raises(InputError, match="nothing to compare"):
         changed(case(FAST), case(FAST, case="other"))
     with pytest.raises(InputError, match="runs r, s"):

@@ -9,11 +9,13 @@ import sys
 import time
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from kiviat import __version__
 from kiviat.cli import main as cli
 from kiviat.cli.options.arguments import parsed
+from kiviat.store.duck import interruptible
 from tests.cli.conftest import Kiviat
 
 
@@ -85,6 +87,10 @@ def test_names_of_the_version_before_are_understood(
         (("run", "--budjet=3"), "arguments: --budjet=3; did you mean '--budget'?; see `kiviat run --help`"),
         (("show", "--format", "xml"), "invalid choice: 'xml' (choose from table, csv, json)"),
         (("run", "--budget", "x"), "argument --budget: invalid float value: 'x'; see `kiviat run --help`"),
+        (
+            ("compare", "a", "b", "--threshold", "nan"),
+            "argument --threshold: invalid float value: 'nan'; see",
+        ),
         (("show",), "there is no run 'last': runs holds none; `kiviat run` makes one"),
         (("compare", "a", "b"), "there is no run 'a'"),
         (("sql", "select 1"), "there are no runs to query"),
@@ -191,3 +197,20 @@ def test_bash_completes(kiviat: Kiviat, tmp_path: Path) -> None:
     assert completed("./kiviat show 2026") == completed("./kiviat compare last 2026") == {"20260101-x"}
     assert completed("./kiviat runs --format ") == {"table", "csv", "json"}
     assert completed("./kiviat run --multi") == {""}  # an old name of an option is accepted, but not offered
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("can't start new thread"), duckdb.OutOfMemoryException("SET …")]
+)
+def test_limited_memory_is_named(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Under `ulimit -v`, this was an unexpected RuntimeError, or advice for users of DuckDB."""
+
+    def fail() -> None:
+        raise error
+
+    with duckdb.connect() as connection:
+        monkeypatch.setattr("kiviat.cli.commands.runs.execute", lambda _: interruptible(connection, fail))
+        assert cli.main(["runs"]) == 2
+    assert "kiviat: too little memory or too few threads" in capfd.readouterr().err

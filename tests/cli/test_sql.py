@@ -130,6 +130,16 @@ def test_times_are_text(sql: Sql) -> None:
     assert sql("select [date '2026-01-02'] as d", "--format", "csv")[1] == 'd\n"[""2026-01-02""]"\n'
 
 
+def test_a_run_named_twice_counts_once(sql: Sql, tmp_path: Path) -> None:
+    """By other names, too: its records were once counted twice."""
+    (run,) = (tmp_path / "runs").iterdir()
+    (tmp_path / "link").symlink_to(run)
+    query = "select count(*) from records"
+    once = sql("--run", "last", query)
+    assert once[0] == 0
+    assert sql("--run", "last", "--run", str(run), "--run", "link", query) == once
+
+
 def test_the_order_asked_for_stays(sql: Sql) -> None:
     out = sql("select range as r, now() as t from range(1000) order by r desc", "--format", "csv")[1]
     assert [int(line.partition(",")[0]) for line in out.splitlines()[1:]] == list(reversed(range(1000)))

@@ -233,11 +233,15 @@ def test_a_quote_in_a_path_is_no_end_of_a_string(home: Path, finished: RunDirect
         ({"elapsed_s": 1e308 * 10}, "not JSON"),
         ({"metrics": [None]}, r"metrics\[0\] is null, where a table of names and values was expected"),
         *(  # these once overflowed in reports and exports
-            ({"metrics": [metric(**{name: value}).to_json()]}, rf"metrics\[0\].{name} is {says}")
+            ({"metrics": [metric().to_json() | {name: value}]}, rf"metrics\[0\].{name} is {says}")
             for name, value, says in (
                 ("max", 1.7e308, r"1.7e\+308, which is not 0 or between 1e-200 and 1e\+100 in size"),
                 ("p50", 5e-324, "5e-324, which is not 0 or between"),
-                ("count", 2**62, r"4611686018427387904, where a whole number, at least 0, at most 10{12} was"),
+                (
+                    "count",
+                    2**62,
+                    r"4611686018427387904, where a whole number, at least 0, at most 10{12} was",
+                ),
             )
         ),
         ({"notes": {"blas": 3}}, "notes.blas is 3, where a text was expected"),

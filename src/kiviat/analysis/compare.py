@@ -135,8 +135,8 @@ def compare(
 
     Raise InputError if there is nothing to compare, if a side contains several runs, or if the clocks differ.
     """
-    if threshold < 0:
-        raise InputError(f"threshold {threshold} is negative; give a relative change such as 0.02")
+    if not threshold >= 0:
+        raise InputError(f"threshold {threshold} is not 0 or more; give a relative change such as 0.02")
     of_a, of_b = _by_case(a, metric), _by_case(b, metric)
     pairs = [(of_a[case], of_b[case]) for case in of_a if case in of_b]
     if not pairs:

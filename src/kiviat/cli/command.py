@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # Time for launchers to end their ranks, also on other nodes, if kiviat is killed.
 _GRACE_S = 3.0
+# In messages of other exceptions than MemoryError, of Python and of the loader of shared libraries.
+_NO_MEMORY = ("can't start new thread", "failed to map segment")
 
 
 @visible_streams()
@@ -116,6 +118,10 @@ def _ended(error: BaseException, interrupted: int | None) -> int:
             _forget_output()
         name = f" {error.filename}" if error.filename else ""
         return _say(f"cannot read or write{name}: {error.strerror}", 2)
+    if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
+        return _say(
+            "too little memory or too few threads: end other programs, or raise `ulimit -v` and -u", 2
+        )
     return _say(f"unexpected {type(error).__name__}: {error}; KIVIAT_DEBUG=1 shows where", 2)
 
 

@@ -1,9 +1,10 @@
 """Validation against kiviat's JSON Schemas: finds the first place at which a value violates its schema.
 
 All data from files is validated before it is used. Validated data has the keys, types and words of the
-schema, printable texts, 64-bit whole numbers, and numbers of which none overflows a product. The keywords of JSON Schema that kiviat's schemas use are
-supported, except `if`: whether a record needs a checksum is decided where checksums are verified. Tests
-compare this with a complete implementation.
+schema, printable texts, whole numbers of 64 bits, and other numbers that can be multiplied and divided
+without overflow. The keywords of JSON Schema that kiviat's schemas use are supported, except `if`: whether a
+record needs a checksum is decided where checksums are verified. Tests compare this with a complete
+implementation.
 """
 
 from __future__ import annotations

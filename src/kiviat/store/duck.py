@@ -64,6 +64,8 @@ def interruptible(
         if not given_up.is_set():
             try:
                 outcome.set_result(work())
+            except duckdb.OutOfMemoryException as error:  # its advice is for those who set DuckDB up
+                outcome.set_exception(MemoryError(str(error)))
             except BaseException as error:
                 outcome.set_exception(error)
 

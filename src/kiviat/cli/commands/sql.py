@@ -16,7 +16,8 @@ from kiviat.store.ask import ask
 
 def execute(request: SqlRequest) -> int:
     """Run the query and print its rows, if it has any."""
-    runs = [find_run(name) for name in request.run] if request.run else list_runs()
+    named = {run.resolve(): run for run in map(find_run, request.run or ())}  # a run named twice counts once
+    runs = list(named.values()) if named else list_runs()
     names, rows = ask(runs, request.query, request.unsafe)
     if not names:
         return 0  # the statement returns no rows

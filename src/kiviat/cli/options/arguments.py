@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -64,6 +65,17 @@ Examples:
 
 Runs are kept in ./runs, or in $KIVIAT_RUNS.
 """
+
+
+def _number(given: str) -> float:
+    """Return a number, as float() does, which may be infinite but not NaN: NaN passes no test of a range."""
+    value = float(given)
+    if math.isnan(value):
+        raise ValueError
+    return value
+
+
+_number.__name__ = "float"  # for argparse's messages
 
 
 def _written(what: str, kind: str = "", *suffixes: str) -> Callable[[str], str]:
@@ -225,10 +237,10 @@ def _run(command: argparse.ArgumentParser) -> None:
     what.add_argument("--seed", type=int, help="seed of the order of cases, payloads and permutations")
     how = command.add_argument_group("how to measure")
     how.add_argument(
-        "--budget", type=float, metavar="S", help="end the sampling of a case after S seconds at the latest"
+        "--budget", type=_number, metavar="S", help="end the sampling of a case after S seconds at the latest"
     )
     how.add_argument(
-        "--target", type=float, metavar="PCT", help="end it once the 95 %% interval is within ± PCT %%"
+        "--target", type=_number, metavar="PCT", help="end it once the 95 %% interval is within ± PCT %%"
     )
     how.add_argument("-i", "--iterations", type=int, metavar="N", help="make N iterations, as IMB and OSU do")
     how.add_argument("-x", "--warmup", type=int, metavar="N", help="N warm-up iterations before those of -i")
@@ -286,7 +298,7 @@ def _run(command: argparse.ArgumentParser) -> None:
     )
     where.add_argument(
         "--compute",
-        type=float,
+        type=_number,
         metavar="FACTOR",
         help="for your own program (`-- ./program args` at the end, on a simulated machine): computation "
         "takes FACTOR times as long as on this machine (default: no time, so that runs repeat exactly)",
@@ -298,7 +310,7 @@ def _run(command: argparse.ArgumentParser) -> None:
     )
     _speed(where)
     where.add_argument(
-        "--timeout", type=float, metavar="S", help="end a case that takes longer than S seconds"
+        "--timeout", type=_number, metavar="S", help="end a case that takes longer than S seconds"
     )
     results = command.add_argument_group("results")
     results.add_argument(
@@ -391,7 +403,7 @@ def _profile(command: argparse.ArgumentParser) -> None:
     )
     simulated.add_argument(
         "--compute",
-        type=float,
+        type=_number,
         metavar="FACTOR",
         help="computation takes FACTOR times as long as on this machine (default: 0, no time)",
     )
@@ -470,7 +482,7 @@ def _started(command: argparse.ArgumentParser) -> None:
 def _speed(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     command.add_argument(
         "--speed",
-        type=float,
+        type=_number,
         metavar="RATIO",
         help="with --replay: speed of a core of the machine relative to one of the recording, such as 0.4; "
         "inf: "
@@ -694,7 +706,7 @@ def _compare(command: argparse.ArgumentParser) -> None:
         "--metric", help="metric to compare: time, bandwidth, … (default: time, or the case's main metric)"
     )
     command.add_argument(
-        "--threshold", type=float, metavar="PCT", help="ignore changes smaller than PCT %% (default: 2)"
+        "--threshold", type=_number, metavar="PCT", help="ignore changes smaller than PCT %% (default: 2)"
     )
     command.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
 
@@ -1073,7 +1085,7 @@ def _place(command: argparse.ArgumentParser) -> None:
         "--repeat", type=int, default=3, metavar="N", help="run each placement N times (default: 3)"
     )
     trial.add_argument(
-        "--timeout", type=float, metavar="S", help="end a run that takes longer than S seconds"
+        "--timeout", type=_number, metavar="S", help="end a run that takes longer than S seconds"
     )
     _mpi(trial)
 
