@@ -161,6 +161,31 @@ def test_export(kiviat: Kiviat, make_run: Make, tmp_path: Path, what: str, rows:
         assert connection.sql(f"SELECT count(*) FROM {reader}('{target}')").fetchall() == [(rows,)]
 
 
+def test_no_output_replaces_results(kiviat: Kiviat, make_run: Make, tmp_path: Path) -> None:
+    """An export to records.jsonl of a run, and a placement to the profile that it was made from, once did."""
+    path = make_run().path
+    (tmp_path / "link").symlink_to(path / "records.jsonl")
+    (tmp_path / "a.profile").write_text("profile")
+    for command, said in (
+        (("export", "last", "--format", "csv", "-o", path / "records.jsonl"), "results of a run are there"),
+        (("export", "last", "--format", "json", "-o", path / "run.json"), "results of a run are there"),
+        (("export", "last", "--format", "csv", "-o", "link"), "results of a run are there"),
+        (("place", "a.profile", "--nodes", "1x2", "-o", "./a.profile"), "is also what the command reads"),
+        (("profile", "-o", "a.profile", "--", "./a.profile"), "is also what the command reads"),
+    ):
+        done = kiviat(*map(str, command))
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+    assert (tmp_path / "a.profile").read_text() == "profile"
+    assert kiviat("show").returncode == 0
+
+
+def test_an_empty_name_is_no_run(kiviat: Kiviat, make_run: Make) -> None:
+    """`kiviat show "$unset"` once showed the only run."""
+    make_run(launches=1)
+    assert "the name of a run is empty" in kiviat("show", "").stderr
+
+
 def test_export_to_standard_output(kiviat: Kiviat, make_run: Make) -> None:
     make_run()
     assert len(list(csv.DictReader(io.StringIO(kiviat("export").stdout)))) == 6
@@ -220,6 +245,12 @@ def test_ingest_makes_a_run(kiviat: Kiviat) -> None:
     assert "not converged" not in shown
     run = json.loads(kiviat("runs", "--format", "json").stdout)[0]
     assert (run["state"], run["machine"], run["plan"]) == ("complete", "elsewhere", None)
+
+
+def test_a_log_named_twice_is_one_launch(kiviat: Kiviat, tmp_path: Path) -> None:
+    (tmp_path / "osu.log").write_text("# OSU MPI Latency Test v5.6.2\n# Size Latency (us)\n1 1.10\n")
+    (tmp_path / "link").symlink_to("osu.log")
+    assert kiviat("ingest", "osu.log", "./osu.log", "link").stdout.startswith("1 result in")
 
 
 def test_ingest_asks_for_what_is_not_printed(kiviat: Kiviat, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 from dataclasses import fields
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from kiviat.store import RunDirectory
 from kiviat.store.checksum import seal
 from kiviat.store.columns import columns
 from kiviat.store.query import connect
-from kiviat.store.read import load
+from kiviat.store.read import load, whole_lines
+from kiviat.store.tail import torn_tail
 from tests.store.made_up import metric, record
 
 
@@ -116,6 +118,21 @@ def test_zeros_after_a_crash_are_a_torn_line(finished: RunDirectory) -> None:
     append(finished, "\0" * 100)
     _, rows, warnings = load(finished.path)
     assert (len(rows), len(warnings)) == (4, 1)
+
+
+def test_torn_zeros_are_not_copied(finished: RunDirectory) -> None:
+    """What a crash leaves may be larger than the folder for temporary files."""
+    records = finished.path / "records.jsonl"
+    whole = records.stat().st_size
+    os.truncate(records, whole + (1 << 26))
+    torn = torn_tail(records)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 24, resource.RLIM_INFINITY))
+    try:
+        with whole_lines(records, torn) as readable:
+            assert readable
+            assert readable.stat().st_size == whole
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
 def test_only_a_torn_first_line(run: RunDirectory) -> None:

@@ -127,7 +127,7 @@ def _refuse_impossible(record: Record, where: str) -> None:
     except ValueError as error:
         wrong = str(error)
     if wrong:
-        raise InputError(f"{where}, case {record.case[:80]}: {wrong}; is the file complete?")
+        raise InputError(f"{where}: case {record.case[:80]}: {wrong}; is the file complete?")
 
 
 __all__ = ["Format", "all_formats", "parse", "parse_as", "recognised"]

@@ -14,6 +14,7 @@ from typing import BinaryIO
 from kiviat.record.errors import InputError
 
 _MOST_LINKS = 40  # in a chain, as in Linux
+_OF_RUNS = ("run.json", "records.jsonl")  # files of a run
 
 
 @contextmanager
@@ -61,8 +62,12 @@ def write_whole(text: str, path: Path, what: str) -> None:
 
 @contextmanager
 def refusing(path: Path, what: str) -> Iterator[None]:
-    """Context that turns errors of writing `path` into an InputError of one line."""
+    """Context that turns errors of writing `path` into an InputError of one line.
+
+    Refuses the files of a run, which an output would replace.
+    """
     try:
+        _refuse_results(path, what)
         yield
     except BrokenPipeError:
         raise  # the reader has closed the pipe; not an error of the path
@@ -70,6 +75,16 @@ def refusing(path: Path, what: str) -> Iterator[None]:
         raise InputError(
             f"the {what} cannot be written to {path}: {error.strerror}; name another file"
         ) from None
+
+
+def _refuse_results(path: Path, what: str) -> None:
+    target = _target(path)
+    if isinstance(target, int) or target.name not in _OF_RUNS:
+        return
+    if target.exists() and all((target.parent / name).exists() for name in _OF_RUNS):
+        raise InputError(
+            f"the {what} cannot be written to {path}: results of a run are there; name another file"
+        )
 
 
 def is_replaced(path: Path) -> bool:

@@ -67,6 +67,8 @@ def _readable(path: Path, index: Index) -> RunSummary | None:
 def find_run(name: str, home: Path | None = None) -> Path:
     """Return the path of the run called `name`: an identifier or unique prefix, a path, or "last"."""
     home = home or runs_home()
+    if not name:  # the beginning of every identifier, but often an empty variable of a script
+        raise InputError("the name of a run is empty; give one of `kiviat runs`, or last")
     if (Path(name) / RUN_FILE).is_file():
         return Path(name)
     if Path(name).name == RUN_FILE and Path(name).is_file():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -30,6 +29,7 @@ from kiviat.store.tail import TornTail, torn_tail
 
 # A record with a million samples per metric has about 80 MB.
 LARGEST_LINE_BYTES = 1 << 27
+_BLOCK = 1 << 20
 
 
 def load(path: Path) -> tuple[Run, list[Row], list[str]]:
@@ -68,8 +68,9 @@ def whole_lines(records: Path, torn: TornTail | None) -> Iterator[Path | None]:
         with scratch_folder() as folder:
             copy = Path(folder) / RECORDS_FILE
             with records.open("rb") as source, copy.open("wb") as target:
-                shutil.copyfileobj(source, target)
-                target.truncate(torn.start)
+                left = torn.start  # what follows may be gigabytes of zeros, after a crash
+                while part := source.read(min(left, _BLOCK)):
+                    left -= target.write(part)
             yield copy
 
 

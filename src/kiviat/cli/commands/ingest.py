@@ -30,7 +30,8 @@ _ODD = 2.0
 def execute(request: IngestRequest) -> int:
     """Write the results in all files as runs. Raise InputError for named files of unknown formats."""
     folders = [Path(name) for name in request.files if Path(name).is_dir()]
-    named = [Path(name) for name in request.files if not Path(name).is_dir()]
+    files = [Path(name) for name in request.files if not Path(name).is_dir()]
+    named = list({path.resolve(): path for path in files}.values())  # a file named twice counts once
     made: list[_Made] = []
     if named:
         sources = [_named(path, request) for path in named]

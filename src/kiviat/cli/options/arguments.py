@@ -6,7 +6,9 @@ import argparse
 import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +121,31 @@ def parsed(given: Sequence[str] | None = None) -> Request:
         from kiviat.cli.options.completing import answer
 
         answer(top)
-    return request_of(top.parse_args(words), program)
+    options = top.parse_args(words)
+    _refuse_own_input(vars(options), program or ())
+    return request_of(options, program)
+
+
+def _refuse_own_input(options: Mapping[str, Any], program: Sequence[str]) -> None:
+    """Raise InputError for an output that would replace a file that the command reads or runs.
+
+    A machine file may be replaced by a better one.
+    """
+    from kiviat.record.errors import InputError
+
+    read = [
+        value if isinstance(value, list) else [value] for name, value in options.items() if name != "output"
+    ]
+    output = Path(options.get("output") or "")
+    for word in [*chain.from_iterable(read), *program]:
+        with suppress(OSError, ValueError):
+            if (
+                isinstance(word, str)
+                and output.samefile(word)
+                and output.is_file()
+                and output.suffix != ".toml"
+            ):
+                raise InputError(f"-o {output} is also what the command reads; name another file")
 
 
 def parser(replays: bool = False) -> Parser:
