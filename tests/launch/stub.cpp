@@ -104,6 +104,7 @@ int main(int argc, char** argv) {
                          R"("reason":null,"check":"passed","check_reason":null,"stopped_by":"fixed","batch":1,)"
                          R"("missed_windows":null,"clock_cost_s":1e-8,"elapsed_s":0.0,"oversubscribed":false)" +
                          metrics + R"(,"tables":[],"notes":{}})";
+    if (act == "absurd") result.replace(result.find("1.5,"), 3, "1e300");
     result.erase(std::remove(result.begin(), result.end(), '\n'), result.end());
     emit(result + std::string(std::atoi(value(line, "padding").c_str()), ' '));
   }

@@ -166,9 +166,15 @@ def test_a_line_cut_short_by_death(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("act", "reason"), [("forgotten", "before the case had a result"), ("incomplete", "KeyError: 'metrics'")]
+    ("act", "reason"),
+    [
+        ("forgotten", "before the case had a result"),
+        ("incomplete", "KeyError: 'metrics'"),
+        ("absurd", "metrics[0].mean is 1e+300, which is not 0 or between"),
+    ],
 )
-def test_a_result_that_is_missing_or_incomplete(run: Run, act: str, reason: str) -> None:
+def test_a_result_that_is_missing_or_wrong(run: Run, act: str, reason: str) -> None:
+    """Such a result fails its case; written to records.jsonl, the last once made the whole run unreadable."""
     outcome = run(plan(case("a/1", act), case("b/1")))
     assert sorted(run.outcomes()) == [("a/1", "failed"), ("b/1", "ok")]
     assert outcome.launches == 1

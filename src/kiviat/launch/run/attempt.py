@@ -153,7 +153,7 @@ class Attempt:
         beside = self._monitor.of_case(event, self._marker) if self._monitor else {}
         try:
             record = self._records.record(case, {**event, **beside}, self._current_started)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             reason = f"the result cannot be read: {type(error).__name__}: {error}"
             record = self._records.failed(case, "launch", reason, self._current_started)
         self._current = None

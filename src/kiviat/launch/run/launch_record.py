@@ -16,6 +16,7 @@ from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.placement import differences
 from kiviat.plan.case import Case
 from kiviat.record import RECORD_SCHEMA, InputError, Metric, Record
+from kiviat.record.valid import first_wrong
 
 _UNKNOWN_MPI = "unknown MPI"  # from native/platform/vendor.hpp, if it does not recognise the headers
 
@@ -29,23 +30,25 @@ class Records:
     def record(self, case: Case, event: Event, started: str | None) -> Record:
         """Return the record of a case's result event.
 
-        Raise KeyError or TypeError if a field is missing or invalid.
+        Raise KeyError, TypeError or ValueError if a field is missing or invalid: a record that breaks the
+        schema would make the whole run unreadable.
         """
-        return Record.from_json(
-            {
-                **_identity(case),
-                # The program knows its defaults, the plan the size of the launch.
-                "axes": {**event["axes"], **case.axes},
-                **{name: event[name] for name in _FROM_EVENT},
-                "numbers": event.get("numbers", {}),
-                "activity": event.get("activity"),
-                "disturbed": event.get("disturbed"),
-                "oversubscribed": self.spec.oversubscribed or event["oversubscribed"],
-                "metrics": [{"from": None, "samples": None, **metric} for metric in event["metrics"]],
-                "tables": event["tables"],
-                **self._common(started),
-            }
-        )
+        data = {
+            **_identity(case),
+            # The program knows its defaults, the plan the size of the launch.
+            "axes": {**event["axes"], **case.axes},
+            **{name: event[name] for name in _FROM_EVENT},
+            "numbers": event.get("numbers", {}),
+            "activity": event.get("activity"),
+            "disturbed": event.get("disturbed"),
+            "oversubscribed": self.spec.oversubscribed or event["oversubscribed"],
+            "metrics": [{"from": None, "samples": None, **metric} for metric in event["metrics"]],
+            "tables": event["tables"],
+            **self._common(started),
+        }
+        if wrong := first_wrong(data, "record"):
+            raise ValueError(wrong)
+        return Record.from_json(data)
 
     def failed(self, case: Case, phase: str, reason: str, started: str | None = None) -> Record:
         """Return the record of a case that has no result."""
