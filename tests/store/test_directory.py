@@ -45,6 +45,18 @@ def test_launches_are_added_and_updated_by_their_index(run: RunDirectory) -> Non
     assert [entry.outcome for entry in read_run(run.path).launches] == ["failed", "running"]
 
 
+def test_nothing_unreadable_is_written(home: Path, run: RunDirectory) -> None:
+    """A host name with half a character, or a seed of 70 bits, once made a run that could not be read."""
+    run.set_launch(launch(0, 0))
+    bad = launch(1, 1, ranks=[{"rank": 0, "host": "\ud800", "node": 0}])
+    with pytest.raises(InputError, match=r"unreadable: launches\[0\].ranks\[0\].host is '\\ud800', which"):
+        run.set_launch(bad)
+    assert len(read_run(run.path).launches) == 1
+    with pytest.raises(InputError, match=r"unreadable: plan.definition.seed is .* 64 bits"):
+        RunDirectory.create(home, "other", machine=MACHINE, plan={**PLAN, "definition": {"seed": 2**70}})
+    assert list(home.iterdir()) == [run.path]
+
+
 def test_a_reader_sees_the_old_run_or_the_new_one(run: RunDirectory) -> None:
     with (run.path / "run.json").open() as old:
         run.set_launch(launch(0, 0))

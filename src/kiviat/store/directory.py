@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +16,7 @@ from kiviat import __version__
 from kiviat.record import RUN_SCHEMA, InputError, Record
 from kiviat.record.plain import plain_name
 from kiviat.record.run import Run
-from kiviat.record.valid import parse_json
+from kiviat.record.valid import first_wrong, parse_json
 from kiviat.store.check import refuse_damaged
 from kiviat.store.checksum import seal
 from kiviat.store.files import RECORDS_FILE, read_run_json, replace_run
@@ -76,12 +77,16 @@ class RunDirectory:
             "launches": [dict(launch) for launch in launches],
         }
         try:
+            _refuse_unreadable(document)
             writer = lock(path)
             replace_run(path, document)
             return cls(path, document, frozenset(), writer)
         except OSError as error:
             rmtree(path, ignore_errors=True)
             raise _no_run(home, error) from None
+        except InputError:
+            rmtree(path, ignore_errors=True)
+            raise
 
     @classmethod
     def reopen(cls, path: Path, plan_hash: str, job: str = "") -> RunDirectory:
@@ -149,7 +154,8 @@ class RunDirectory:
         self._refuse_vanished()
 
     def set_launch(self, launch: Mapping[str, Any]) -> None:
-        """Add a launch, or replace the launch of the same index."""
+        """Add a launch, or replace the launch of the same index. Raise InputError if it breaks the schema."""
+        _refuse_unreadable({**self._document, "launches": [launch]})
         launches = self._document["launches"]
         launches[launch["index"] : launch["index"] + 1] = [dict(launch)]
         self._refuse_vanished()
@@ -224,6 +230,19 @@ def _no_run(home: Path, error: OSError) -> InputError:
         f"no run can be created in {home}: {error.strerror}; "
         "give a writable folder with room, by -o or in KIVIAT_RUNS"
     )
+
+
+def _refuse_unreadable(document: Mapping[str, Any]) -> None:
+    """Raise InputError for a run.json that no reader would accept, before it replaces the last good one."""
+    try:
+        wrong = first_wrong(parse_json(json.dumps(document)), "run")
+    except ValueError as error:
+        wrong = str(error)
+    if wrong:
+        raise InputError(
+            f"the run would be unreadable: {wrong}; correct what has that value, such as the host's name, or "
+            "report it as a fault of kiviat"
+        )
 
 
 def refuse_complete(run: Run) -> None:
