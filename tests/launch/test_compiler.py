@@ -65,3 +65,6 @@ def test_the_users_and_the_systems_compiler_come_first(
     assert compiler.compiler() == ["/usr/bin/g++"] and not compiler.definition(tmp_path)
     monkeypatch.setenv("CXX", "ccache clang++")
     assert compiler.compiler() == ["ccache", "clang++"] and not compiler.definition(tmp_path)
+    monkeypatch.setenv("CXX", "g++ '")
+    with pytest.raises(InputError, match=r"CXX=.* is no command: No closing quotation; correct it"):
+        compiler.compiler()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -77,7 +78,23 @@ def _number(given: str) -> float:
     return value
 
 
-_number.__name__ = "float"  # for argparse's messages
+def _seconds(given: str) -> float:
+    if not 0 < (value := float(given)) <= _LONGEST_S:
+        raise argparse.ArgumentTypeError(f"{given!r}; give seconds above 0, at most {_LONGEST_S:g}")
+    return value
+
+
+def _command(given: str) -> str:
+    """Return the words of a command, which a shell must be able to read."""
+    try:
+        shlex.split(given)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{given!r}: {error}; close the quotation") from None
+    return given
+
+
+_number.__name__ = _seconds.__name__ = "float"  # for argparse's messages
+_LONGEST_S = 1e9
 
 
 def _written(what: str, kind: str = "", *suffixes: str) -> Callable[[str], str]:
@@ -122,8 +139,26 @@ def parsed(given: Sequence[str] | None = None) -> Request:
 
         answer(top)
     options = top.parse_args(words)
+    _refuse_empty(vars(options))
     _refuse_own_input(vars(options), program or ())
     return request_of(options, program)
+
+
+def _refuse_empty(options: Mapping[str, Any]) -> None:
+    """Raise InputError for an empty option, which is an unset variable of a script more often than a wish.
+
+    `kiviat run --resume "$run"` would start a new run.
+    """
+    from kiviat.record.errors import InputError
+
+    for name in _NAMING & options.keys():
+        if options[name] == "":
+            raise InputError(f"--{name} is empty; give a value, or leave the option out")
+
+
+_NAMING = frozenset(
+    ("resume", "on", "mpi", "launcher", "lammps", "machine", "place", "replay", "script", "case")
+)
 
 
 def _refuse_own_input(options: Mapping[str, Any], program: Sequence[str]) -> None:
@@ -300,7 +335,10 @@ def _run(command: argparse.ArgumentParser) -> None:
         "wheel); the run uses its MPI",
     )
     where.add_argument(
-        "--launcher", metavar="CMD", help='launcher instead of mpiexec, such as "srun -n {ranks}"'
+        "--launcher",
+        type=_command,
+        metavar="CMD",
+        help='launcher instead of mpiexec, such as "srun -n {ranks}"',
     )
     where.add_argument(
         "--on",
@@ -336,7 +374,7 @@ def _run(command: argparse.ArgumentParser) -> None:
     )
     _speed(where)
     where.add_argument(
-        "--timeout", type=_number, metavar="S", help="end a case that takes longer than S seconds"
+        "--timeout", type=_seconds, metavar="S", help="end a case that takes longer than S seconds"
     )
     results = command.add_argument_group("results")
     results.add_argument(
@@ -1111,7 +1149,7 @@ def _place(command: argparse.ArgumentParser) -> None:
         "--repeat", type=int, default=3, metavar="N", help="run each placement N times (default: 3)"
     )
     trial.add_argument(
-        "--timeout", type=_number, metavar="S", help="end a run that takes longer than S seconds"
+        "--timeout", type=_seconds, metavar="S", help="end a run that takes longer than S seconds"
     )
     _mpi(trial)
 

@@ -9,6 +9,8 @@ import shlex
 import shutil
 from pathlib import Path
 
+from kiviat.record import InputError
+
 # Those that CMake looks for, too.
 _SYSTEM = ("c++", "CC", "g++", "clang++", "icpx")
 
@@ -16,7 +18,10 @@ _SYSTEM = ("c++", "CC", "g++", "clang++", "icpx")
 def compiler() -> list[str] | None:
     """Return the words that start the C++ compiler; None if there is none."""
     if given := os.environ.get("CXX"):
-        return shlex.split(given)
+        try:
+            return shlex.split(given)
+        except ValueError as error:
+            raise InputError(f"CXX={given!r} is no command: {error}; correct it, or unset CXX") from None
     if found := next(filter(None, map(shutil.which, _SYSTEM)), None):
         return [found]
     spec = importlib.util.find_spec("ziglang")
