@@ -20,7 +20,7 @@ LIMIT_S = 120.0
 _KEPT_CHARACTERS = 1500
 
 
-# Where runs are made, by phase; in all other phases they are made on this machine.
+# The substrate of the runs, by phase; in all other phases it is this machine.
 WHERE = {"simulated": "simulated:cray-opteron", "emulated": "emulated:2x1"}
 
 

@@ -49,8 +49,8 @@ EARLY_S = 0.06
 
 @dataclass(frozen=True)
 class Setting:
-    """What the trials of a campaign share: built programs and libraries, of which the first is kiviat-bench;
-    its launcher; and the folder of templates.
+    """Shared by the trials of a campaign: built programs and libraries, kiviat-bench first; its launcher; the
+    folder of templates.
     """
 
     products: list[str]
