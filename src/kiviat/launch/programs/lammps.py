@@ -246,7 +246,7 @@ def _result(case: Case, run: LoggedRun, lammps: Lammps) -> Event:
         "clock_cost_s": None,
         "elapsed_s": None,
         "oversubscribed": False,
-        "metrics": [one.to_json() for one in metrics(run)],
+        "metrics": [one.to_json() | {"samples": one.samples and list(one.samples)} for one in metrics(run)],
         "tables": [table.to_json()] if run.phases else [],
         "notes": told,
     }
