@@ -168,7 +168,7 @@ def test_a_deadlock_is_reported(tmp_path: Path) -> None:
         (["-n", "2", "--plan", "quick", "--", "./program"], "--plan is for benchmarks"),
         (["-n", "2", "--compute", "-1", "--", "./program"], "--compute is -1"),
         (["-n", "2", "--compute", "inf", "--", "./program"], "--compute is inf"),
-        (["-n", "2", "--compute", "nan", "--", "./program"], "argument --compute: invalid float value: 'nan'"),
+        (["-n", "2", "--compute", "nan", "--", "./program"], "--compute: invalid float value: 'nan'"),
         (["-n", "2", "--compute", "2", "pingpong"], "--compute is for programs after --"),
         (["-n", "2", "--speed", "2", "pingpong"], "--speed is for --replay"),
         (["-n", "200", "--", "./program"], "200"),
