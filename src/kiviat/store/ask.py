@@ -30,6 +30,8 @@ def ask(runs: Sequence[Path], query: str, unsafe: bool = False) -> tuple[list[st
 
 
 def _statements(query: str, unsafe: bool) -> list[duckdb.Statement]:
+    if query != query.encode(errors="replace").decode():
+        raise InputError(f"the query {query!a} is not UTF-8; write it in that encoding")
     try:
         with duckdb.connect() as connection:
             statements: list[duckdb.Statement] = connection.extract_statements(query)
