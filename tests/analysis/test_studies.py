@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.published.forms import FORMS
 from kiviat.analysis.published.question import Case, Point, Quantity, all_rows
-from kiviat.analysis.published.sources import MachineResults
+from kiviat.analysis.published.sources import COUNTERS, MachineResults
 from kiviat.analysis.published.study import (
     JudgedRow,
     Summed,
@@ -29,7 +30,7 @@ from kiviat.analysis.published.study import (
 from kiviat.analysis.scaling.series import Selection, Source, scaling
 from kiviat.launch.substrates.simulated import described_machine
 from kiviat.machine.modelled.machine import find_machine
-from kiviat.record import InputError
+from kiviat.record import InputError, data_path
 from kiviat.record.published import Claim, papers
 from kiviat.record.run import DeclaredWatts, Launch, Model, Rank, Run
 from kiviat.record.studies import (
@@ -691,3 +692,9 @@ def series(*of: Sequence[float], sizes: Sequence[int] = (), ranks: Sequence[int]
 def test_forms(asks: str, points: list[list[Point]], answer: float | bool | None) -> None:
     found = FORMS[asks](points, Claim(asks), A_ROW)
     assert found == (answer if answer is None or isinstance(answer, bool) else pytest.approx(answer))
+
+
+def test_counters_are_those_that_records_may_contain() -> None:
+    header = (data_path("native") / "platform" / "counter_source.hpp").read_text(encoding="utf-8")
+    names = re.search(r"counter_names = \{([^}]*)\}", header)
+    assert names and tuple(re.findall(r'"(\w+)"', names[1])) == COUNTERS

@@ -23,7 +23,7 @@ from kiviat.record.run import Run
 from kiviat.record.traits import TraitsByName
 from kiviat.record.types import Row, Scalar
 
-# Hardware counters that records may contain, see native/platform/counter_source.hpp.
+# Hardware counters that records may contain: counter_names of native/platform/counter_source.hpp.
 COUNTERS = (
     *("instructions", "cycles", "stalled_cycles_frontend", "stalled_cycles_backend", "llc_loads"),
     *("llc_load_misses", "cache_references", "cache_misses", "l2_misses"),
