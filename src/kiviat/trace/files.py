@@ -81,15 +81,15 @@ def _trace(layout: Layout, words: JsonObject, path: Path, streams_at: int, size:
 
 
 def _rate(facts: JsonObject) -> Rate:
-    ends = [
-        facts.number(name) if facts.words.get(name) is not None else None
-        for name in ("flops_min", "flops_max")
-    ]
-    rate = Rate(facts.number("flops"), facts.text("how"), *ends)
-    if not rate.flops or not (ends[0] or rate.flops) <= rate.flops <= (ends[1] or rate.flops):
+    flops, how = facts.number("flops"), facts.text("how")
+    if facts.words.get("flops_min") is None:  # a trace of an earlier version
+        low = high = flops
+        rate = Rate(flops, how)
+    else:
+        low, high = facts.number("flops_min"), facts.number("flops_max")
+        rate = Rate(flops, how, low, high)
+    if not 0 < low <= flops <= high:
         raise ValueError("rate.flops is 0, or not between flops_min and flops_max")
-    if 0.0 in ends:
-        raise ValueError("rate.flops_min or rate.flops_max is 0")
     return rate
 
 

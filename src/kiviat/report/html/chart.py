@@ -243,9 +243,8 @@ def _x_ticks(figure: Figure, axis: Axis, curves: Sequence[Curve], scale: Scale) 
     widest = max((len(axis.tick(x)) for x in shown), default=1)
     most = max(2, min(8, int((scale.end - scale.start) / (CHARACTER * widest + 14))))
     numbers = sorted(shown)
-    if not axis.log and numbers == list(
-        range(len(numbers))
-    ):  # of ranks, launches or phases: every nth from 0 on
+    # Ranks, launches and phases are numbered: every nth from 0 on.
+    if not axis.log and numbers == list(range(len(numbers))):
         return [(x, axis.tick(x)) for x in numbers[:: -(-len(numbers) // most)]]
     return value_ticks(shown, scale, most, axis.tick)
 
