@@ -121,7 +121,7 @@ def test_zeros_after_a_crash_are_a_torn_line(finished: RunDirectory) -> None:
 
 
 def test_torn_zeros_are_not_copied(finished: RunDirectory) -> None:
-    """What a crash leaves may be larger than the folder for temporary files."""
+    """The remains of a crash may be larger than the folder for temporary files."""
     records = finished.path / "records.jsonl"
     whole = records.stat().st_size
     os.truncate(records, whole + (1 << 26))

@@ -117,9 +117,9 @@ def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
     intervals = [(None, None)] * len(cases) if low_high is None else low_high.tolist()
     medians = np.median(values, axis=1)
     with np.errstate(all="ignore"):
-        within = _known(median_of_known((ci_high - ci_low) / 2 / values))
-        spread = _known(np.ptp(values, axis=1) / medians)
-    p90s, p99s = _known(median_of_known(p90)), _known(median_of_known(p99))
+        within = _finite(median_of_known((ci_high - ci_low) / 2 / values))
+        spread = _finite(np.ptp(values, axis=1) / medians)
+    p90s, p99s = _finite(median_of_known(p90)), _finite(median_of_known(p99))
     of_launches = values.tolist()  # Python's numbers: access to single elements of arrays takes much longer
 
     summaries = {}
@@ -236,6 +236,6 @@ def median_of_known(values: Floats) -> Floats:
     return np.asarray((ordered[row, lower] + ordered[row, upper]) / 2)
 
 
-def _known(values: Floats) -> list[float | None]:
+def _finite(values: Floats) -> list[float | None]:
     """Return the values of a vector, None for those that are not finite."""
     return [value if math.isfinite(value) else None for value in values.tolist()]

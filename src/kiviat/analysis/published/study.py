@@ -128,10 +128,8 @@ class Summed:
     judged: int
     failing: tuple[JudgedRow, ...]
     untold: tuple[tuple[str, int], ...]
-    foreign: tuple[int, int] = (
-        0,
-        0,
-    )  # statements about other machines: those that hold here, all with a verdict
+    # Statements about other machines: those that hold here, and all with a verdict.
+    foreign: tuple[int, int] = (0, 0)
 
     def within(self, fraction: float) -> int:
         """Return the number of errors up to this fraction."""
@@ -144,7 +142,7 @@ class Summed:
 
     @property
     def words(self) -> str:
-        """Return how many numbers were compared, and how near they are; "" if there are none."""
+        """Return how many numbers were compared, and how near they are; "" without any."""
         if self.median is None:
             return ""
         near = sum(1 for error in self.errors if 0.5 <= 1 + error <= 2)

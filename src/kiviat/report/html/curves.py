@@ -178,5 +178,5 @@ def _in_words(table: Sequence[Summary], trace: Trace, x: str) -> str:
 
 
 def is_curve(figure: Figure) -> bool:
-    """True if some curve has several points; points alone are numbers, and stand in tables."""
+    """True if some curve has several points; tables show points alone, as numbers."""
     return any(len(trace.at) > 1 for panel in figure.panels for trace in panel.traces)
