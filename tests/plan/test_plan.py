@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kiviat.plan import Plan, estimate
+from kiviat.plan import USUAL_LINK, Link, Plan, estimate
 
 from .conftest import benchmark
 
@@ -72,6 +72,16 @@ def test_no_estimate_exceeds_its_bound(load: Load) -> None:
     expected = estimate(plan)
     assert 0 < expected.likely_s <= expected.at_most_s
     assert expected.at_most_s == pytest.approx(10 * 0.5 * len(plan.cases), rel=0.2)
+
+
+def test_slow_links_take_longer_than_budgets(load: Load) -> None:
+    """A window of 64 messages of 1 MiB takes 5.4 s at 100 Mbit/s, whatever the budget is."""
+    text = 'launches = 1\n[[cases]]\nbenchmarks = "uniband"\nbytes = "1M"\n[controls]\nbudget_s = 0.1\n'
+    usual, slow = (estimate(load(text), link) for link in (USUAL_LINK, Link(1e-4, 12.5e6)))
+    assert usual.at_most_s < 2
+    assert slow.likely_s > 4 * 5.4 and slow.at_most_s > 10 * 5.4
+    narrow = load(text, axes={"window": 1})
+    assert estimate(narrow, Link(1e-4, 12.5e6)).at_most_s < slow.at_most_s / 50
 
 
 def test_fixed_iterations_are_estimated_by_their_number(load: Load) -> None:

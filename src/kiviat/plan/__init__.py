@@ -10,7 +10,7 @@ from kiviat.plan.benchmark import (
     shipped_names,
 )
 from kiviat.plan.case import Case
-from kiviat.plan.estimate import Estimate, estimate
+from kiviat.plan.estimate import USUAL_LINK, Estimate, Link, estimate
 from kiviat.plan.expand import COMMAND_LINE, Overrides
 from kiviat.plan.load import (
     definition_benchmarks,
@@ -28,11 +28,13 @@ from kiviat.plan.ranges import expand_ranks, expand_sizes
 
 __all__ = [
     "COMMAND_LINE",
+    "USUAL_LINK",
     "Arrangement",
     "Axis",
     "Benchmark",
     "Case",
     "Estimate",
+    "Link",
     "Overrides",
     "Plan",
     "RankRule",

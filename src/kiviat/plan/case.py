@@ -17,6 +17,7 @@ class Case:
     `nominal_s` is the duration that a study declares, 0 for benchmarks with a budget. `threads` is True if
     several threads of a rank communicate; MPI_THREAD_MULTIPLE changes all times, so such cases have launches
     of their own. `program` runs the case alone in a launch; "" stands for kiviat-bench, which runs many.
+    `messages`: how many messages an operation sends to one rank at once (the window of `uniband`).
     """
 
     id: str
@@ -29,6 +30,7 @@ class Case:
     nominal_s: float = 0.0
     threads: bool = False
     program: str = ""
+    messages: int = 1
 
     @property
     def launch(self) -> tuple[int, bool, str]:

@@ -20,6 +20,7 @@ from kiviat.record.types import Scalar
 
 COMMAND_LINE = "the command line"
 _SIZE = re.compile(r"\d{1,18}[kKmMgG](iB|B)?")  # with a unit
+_AT_ONCE = ("window", "threads")  # axes that multiply the messages of an operation
 _MOST_SETTINGS = 100_000
 AUTO = "auto"  # default of axes whose value the benchmark determines itself
 # Work of problem classes of the NAS Parallel Benchmarks relative to A, for most programs (NAS-95-020). CG and
@@ -100,7 +101,7 @@ def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tup
             named = {**axes, "world": world} if group.subset and world != ranks else axes
             identity = case_id(benchmark.name, ranks, size, named | marks)
             nominal_s = (group.nominal_s or benchmark.nominal_s) * _of_class(group, benchmark, axes)
-            about = (nominal_s, benchmark.threads, benchmark.program)
+            about = (nominal_s, benchmark.threads, benchmark.program, _messages(benchmark, axes))
             cases.append(Case(identity, benchmark.name, ranks, size, named, controls, world, *about))
     return cases, reason
 
@@ -131,6 +132,15 @@ def _of_class(group: Group, benchmark: Benchmark, axes: Mapping[str, Scalar]) ->
     timed = group.axes.get("class", default) if group.nominal_s else default
     wanted, given = (_CLASSES.get(str(one)) for one in (axes.get("class", default), timed))
     return wanted / given if wanted and given else 1.0
+
+
+def _messages(benchmark: Benchmark, axes: Mapping[str, Scalar]) -> int:
+    """Return how many messages an operation sends from one rank to another at once.
+
+    A value that is not a number counts as 1; the program refuses it.
+    """
+    values = (axes.get(name, axis.default) for name, axis in benchmark.axes.items() if name in _AT_ONCE)
+    return prod(value for value in values if isinstance(value, int) and value > 0)
 
 
 def _sizes(group: Group, benchmark: Benchmark) -> tuple[list[int | None], list[int]]:

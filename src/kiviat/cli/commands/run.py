@@ -176,9 +176,8 @@ def _planned(
         plan = asked_plan(what, programs.known, ranks)
     plan = costed(plan)
     programs = _sufficing(programs, plan)
-    return _Planned(
-        request, resumed, programs, substrate, plan, estimate(plan), watts.entry if watts else None
-    )
+    expected = estimate(plan, substrate.link)
+    return _Planned(request, resumed, programs, substrate, plan, expected, watts.entry if watts else None)
 
 
 def _refuse_unplaceable(planned: _Planned) -> None:

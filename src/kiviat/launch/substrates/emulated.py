@@ -21,7 +21,10 @@ from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.substrate import Substrate, arguments_of, environment_of, layout_of
 from kiviat.machine.topology import Topology
 from kiviat.placement import emit
+from kiviat.plan import USUAL_LINK, Link
 from kiviat.record import InputError
+
+_STACK_S = 50e-6  # a small message through TCP and two emulated nodes
 
 
 class Emulated(Substrate):
@@ -46,6 +49,14 @@ class Emulated(Substrate):
     def is_this_machine(self) -> bool:
         """True, because all nodes are namespaces of this machine."""
         return True
+
+    @property
+    def link(self) -> Link:
+        """A node's emulated link, which messages between nodes share."""
+        spec = self._cluster.spec
+        bytes_per_s = spec.rate_bit_per_s / 8 if spec.rate_bit_per_s else USUAL_LINK.bytes_per_s
+        latency_s = USUAL_LINK.latency_s + _STACK_S + 2 * (spec.delay_s or 0)
+        return Link(latency_s, bytes_per_s, spec.slots)
 
     def __enter__(self) -> Self:
         if not self._kept:

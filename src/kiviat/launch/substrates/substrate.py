@@ -23,6 +23,7 @@ from kiviat.launch.substrates.launch_spec import Clock, LaunchSpec
 from kiviat.machine.modelled.machine import Machine
 from kiviat.machine.topology import Topology, local_topology
 from kiviat.placement import Emitted, Layout, emit, place
+from kiviat.plan import USUAL_LINK, Link
 
 
 class Substrate(AbstractContextManager["Substrate"], ABC):
@@ -55,6 +56,11 @@ class Substrate(AbstractContextManager["Substrate"], ABC):
     def machine_name(self) -> str | None:
         """Name of the machine in a run; None: the host's own name."""
         return self.label
+
+    @property
+    def link(self) -> Link:
+        """A node's link, on which estimates of run times rest; the usual one if it is not known."""
+        return USUAL_LINK
 
     @abstractmethod
     def default_ranks(self, options: LauncherOptions) -> int:
