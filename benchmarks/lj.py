@@ -1,7 +1,7 @@
 """The Lennard-Jones liquid compared with LAMMPS: same MPI, atoms, precision, lists and ranks, in turns.
 
-LAMMPS is each `lmp` below LAMMPS_DIR= and the one on PATH, with its package OPT if it has that; the fastest
-is compared.
+LAMMPS is each `lmp` below LAMMPS_DIR= and the one on PATH, alone and with each of its packages OPT, INTEL and
+KOKKOS; the fastest is compared.
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ STEPS = 100
 _CELLS, _FEW_CELLS = 20, 10  # total cells along each side, with four atoms each
 _LEAST = 1.0
 # Options by which LAMMPS uses packages for processors, in double precision like Kiviat.
-_FASTER = {"OPT": ("-sf", "opt"), "INTEL": ("-pk", "intel", "0", "mode", "double", "-sf", "intel")}
+_FASTER = {
+    "OPT": ("-sf", "opt"),
+    "INTEL": ("-pk", "intel", "0", "mode", "double", "-sf", "intel"),
+    "KOKKOS": ("-k", "on", "-sf", "kk"),
+}
 _TARGET = f"{_LEAST:g} times at least"
 
 
@@ -66,8 +70,8 @@ def measure(setting: Setting) -> Iterator[Finding]:
 
 
 def _found(mpi: Mpi) -> list[Lammps] | str:
-    """Return all LAMMPS programs built with `mpi`, each with and without package OPT; or the reason why no
-    such program is usable.
+    """Return all LAMMPS programs built with `mpi`, alone and with each package for processors; or the reason
+    why no such program is usable.
     """
     folder, on_path = os.environ.get("LAMMPS_DIR"), shutil.which("lmp")
     if not folder and not on_path:

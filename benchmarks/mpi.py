@@ -111,12 +111,16 @@ class Mpi:
         ranks: int = 2,
         timeout_s: float = 600,
         variables: Mapping[str, str] | None = None,
+        prefix: Sequence[str] = (),
     ) -> Events:
-        """Run `cases`, lines as in cases.txt, in one launch of kiviat-bench; return its events."""
+        """Run `cases`, lines as in cases.txt, in one launch of kiviat-bench; return its events.
+
+        `prefix`: a command that each rank is started by, such as setarch.
+        """
         with tempfile.TemporaryDirectory() as folder:
             asked, told = Path(folder) / "cases.txt", Path(folder) / "events.jsonl"
             asked.write_text("\n".join(cases) + "\n", encoding="utf-8")
-            words: list[str | Path] = [self.program, "--cases", asked, "--out", told]
+            words: list[str | Path] = [*prefix, self.program, "--cases", asked, "--out", told]
             self.launch(words, ranks, timeout_s, variables=variables)
             events = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
         return Events({event["case"]: event for event in events if event["event"] == "result"})

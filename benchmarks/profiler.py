@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from benchmarks.finding import Finding, judged, not_measured
+from benchmarks.finding import Finding, Verdict, judged, not_measured
 from benchmarks.mpi import Mpi
 from benchmarks.setting import Setting
 from kiviat.launch.mpi.build import PROFILER
@@ -33,6 +33,7 @@ SOURCE = Path(__file__).with_name("small_calls.cpp")
 SIMULATED = Path(__file__).with_name("neighbours.c")
 _PEAK = Path(__file__).with_name("peak.py")
 _CALL_NS, _LU, _MEMORY, _MERGE_S = 60, 0.005, 64 << 10, 10
+_COLD = "cold_"
 _RANKS, _MACHINE = 4096, "vt-myri10g"
 
 
@@ -65,7 +66,8 @@ def _calls(mpi: Mpi, library: Path, setting: Setting) -> Iterator[Finding]:
                     memory = read_profile(path).memory_bytes
             for name, ns in re.findall(r"^(\w+) ([\d.]+)$", said, re.MULTILINE):
                 into.setdefault(name, []).append(float(ns))
-    costs = {name: min(counted[name]) - min(times) for name, times in bare.items()}
+    cold = {name: median(counted[name]) - median(bare[name]) for name in bare if name.startswith(_COLD)}
+    costs = {name: min(counted[name]) - min(times) for name, times in bare.items() if name not in cold}
     worst = max(costs, key=lambda name: costs[name])
     each = ", ".join(f"{name} {cost:.0f} ns (bare {min(bare[name]):.0f})" for name, cost in costs.items())
     yield Finding(
@@ -76,6 +78,17 @@ def _calls(mpi: Mpi, library: Path, setting: Setting) -> Iterator[Finding]:
         judged(max(costs.values()) <= _CALL_NS),
         detail=[f"least of {len(next(iter(bare.values())))} launches: {each}"],
         data={"bare_ns": bare, "counted_ns": counted},
+    )
+    yield Finding(
+        ROW,
+        f"Added to a call with cold caches, {mpi.name}",
+        ", ".join(
+            f"{name.removeprefix(_COLD)} {cost:.0f} ns (bare {median(bare[name]):.0f})"
+            for name, cost in cold.items()
+        ),
+        "",
+        Verdict.STATED,
+        detail=["send_recv_wait are three calls; medians of launches, of each the median of 301 calls"],
     )
     yield Finding(
         ROW,

@@ -324,11 +324,14 @@ def _announce(planned: _Planned) -> None:
     if planned.request.verbosity == "quiet":
         return
     plan, toolchain, expected = planned.plan, planned.programs.toolchain, planned.expected
-    print(
+    words = (
         f"plan {visible_cell(plan.name)}: {counted(len(plan.cases), 'case')} in "
-        f"{counted(plan.launches, 'launch')} with {toolchain.name}, "
-        f"about {duration(expected.likely_s)}, at most {duration(expected.at_most_s)}"
+        f"{counted(plan.launches, 'launch')} with {toolchain.name}"
     )
+    # How long a simulation takes has nothing to do with the time that it simulates.
+    if planned.substrate.machine is None:
+        words += f", about {duration(expected.likely_s)}, at most {duration(expected.at_most_s)}"
+    print(words)
     summary, chosen = plan.definition.get("summary"), plan.definition["command_line"].get("benchmarks")
     if summary and not chosen:  # the summary describes the whole plan
         print(summary)

@@ -1,0 +1,68 @@
+"""The transform over all ranks compared with FFTW's own MPI transform: same length, ranks and order, in turns.
+
+Both plan by measuring, outside the times, and use the serial FFTW of this machine within a rank.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from math import log2
+from pathlib import Path
+from statistics import median
+
+from benchmarks.finding import Finding, judged, not_measured
+from benchmarks.mpi import LaunchError, Mpi
+from benchmarks.setting import Setting
+
+ROW = "fft"
+RANKS = (1, 2)
+_SOURCE = Path(__file__).with_name("fftw_mpi.cpp")
+_LENGTH, _SHORT_LENGTH, _RUNS = 1 << 24, 1 << 18, 5
+_LEAST = 1.0
+_TARGET = f"{_LEAST:g} times at least"
+_MOST_ERROR = 1e-12
+
+
+def measure(setting: Setting) -> Iterator[Finding]:
+    length = _SHORT_LENGTH if setting.brief else _LENGTH
+    for mpi in setting.mpis:
+        try:
+            program = mpi.compile(_SOURCE, "-march=native", "-lfftw3_mpi", "-lfftw3", "-lm")
+        except subprocess.CalledProcessError:
+            reason = (
+                "fftw_mpi.cpp does not compile: apt install libfftw3-mpi-dev, which Debian has for Open MPI"
+            )
+            yield not_measured(ROW, f"{length} points, {mpi.name}", _TARGET, reason)
+            continue
+        rates: dict[int, tuple[list[float], list[float]]] = {ranks: ([], []) for ranks in RANKS}
+        for _ in setting.progress(range(setting.times(7, least=1)), f"{ROW}: {mpi.name}"):
+            for ranks, (ours, theirs) in rates.items():
+                ours.append(_ours(mpi, ranks, length))
+                theirs.append(_theirs(mpi, program, ranks, length))
+        for ranks, (ours, theirs) in rates.items():
+            ratio = median(ours) / median(theirs)
+            yield Finding(
+                ROW,
+                f"{length} points, {ranks} rank{'s' * (ranks > 1)}, {mpi.name}",
+                f"{ratio:.2f} times FFTW's MPI ({median(ours) / 1e9:.3g} and {median(theirs) / 1e9:.3g} Gflop/s)",
+                _TARGET,
+                judged(ratio >= _LEAST),
+                [
+                    f"median of {len(ours)} launches, of each the median of up to {_RUNS} transforms; huge pages for both"
+                ],
+                {"ours": ours, "fftw": theirs},
+            )
+
+
+def _ours(mpi: Mpi, ranks: int, length: int) -> float:
+    rate: float = mpi.measure([f"fft fft n={length}"], ranks).metric("fft", "rate")["p50"]
+    return rate
+
+
+def _theirs(mpi: Mpi, program: Path, ranks: int, length: int) -> float:
+    """Return the rate in flop/s, 5 n log2 n operations a transform, as HPC Challenge counts them."""
+    *runs, error = mpi.launch_peer([program, str(length), str(_RUNS)], ranks).split("\n")[: _RUNS + 1]
+    if float(error.split()[1]) > _MOST_ERROR:
+        raise LaunchError(f"FFTW's MPI transform of {length} points forth and back: {error}")
+    return 5 * length * log2(length) / median(map(float, runs))
