@@ -1,4 +1,4 @@
-"""The transform over all ranks compared with FFTW's own MPI transform: same length, ranks and order, in turns.
+"""The transform over all ranks compared with FFTW's MPI transform: same length, ranks and order, in turns.
 
 Both plan by measuring, outside the times, and use the serial FFTW of this machine within a rank.
 """
@@ -45,11 +45,13 @@ def measure(setting: Setting) -> Iterator[Finding]:
             yield Finding(
                 ROW,
                 f"{length} points, {ranks} rank{'s' * (ranks > 1)}, {mpi.name}",
-                f"{ratio:.2f} times FFTW's MPI ({median(ours) / 1e9:.3g} and {median(theirs) / 1e9:.3g} Gflop/s)",
+                f"{ratio:.2f} times FFTW's MPI "
+                f"({median(ours) / 1e9:.3g} and {median(theirs) / 1e9:.3g} Gflop/s)",
                 _TARGET,
                 judged(ratio >= _LEAST),
                 [
-                    f"median of {len(ours)} launches, of each the median of up to {_RUNS} transforms; huge pages for both"
+                    f"median of {len(ours)} launches, of each the median of up to {_RUNS} transforms; "
+                    "huge pages for both"
                 ],
                 {"ours": ours, "fftw": theirs},
             )

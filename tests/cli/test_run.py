@@ -209,6 +209,26 @@ def test_options_reach_the_cases(kiviat: Kiviat, plan: Path) -> None:
     assert "  pingpong/ranks=4/bytes=8/group=2 pingpong ranks=4 bytes=8 group=2 " in done.stdout
 
 
+def test_cases_are_launched_until_their_interval_is_narrow(kiviat: Kiviat, tmp_path: Path) -> None:
+    """A case gets the launches that its interval needs, at most those allowed, also in a resumed run."""
+    words = ("run", "pingpong", "-m", "8", "-n", "2", "--launches", "1", "--budget", "0.01")
+    wide = kiviat(*words, "--interval", "99")
+    assert wide.stdout.startswith("plan pingpong: 1 case in 1 launch, at most 25 of a case, with ")
+    assert "launch 6 of at most 25" in wide.stderr and "launch 7" not in wide.stderr
+    narrow = kiviat(*words, "--interval", "0.0001", "--launches-max", "7", "-o", "narrow")
+    assert "launch 7 of at most 7" in narrow.stderr and narrow.returncode == 0
+    (run,) = (tmp_path / "narrow").iterdir()
+    document = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(document | {"state": "interrupted", "finished": None}))
+    records = run / "records.jsonl"
+    records.write_bytes(b"".join(records.read_bytes().splitlines(keepends=True)[:-1]))
+    again = kiviat("run", "--resume", run)
+    assert again.returncode == 0, again.stderr
+    assert "launch 7 of at most 7" in again.stderr and "launch 6" not in again.stderr
+    refused = kiviat("run", "pingpong", "--on", "simulated:altix-bx2", "--interval", "5")
+    assert refused.returncode == 2 and "the same in every launch" in refused.stderr
+
+
 def test_a_run_of_some_benchmarks_is_named_after_them(kiviat: Kiviat) -> None:
     """A run of some benchmarks is named after them.
 

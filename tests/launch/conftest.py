@@ -58,9 +58,9 @@ def case(name: str, act: str = "", *, ranks: int = 2, benchmark: str | None = No
     )
 
 
-def plan(*cases: Case, launches: int = 1) -> Plan:
+def plan(*cases: Case, launches: int = 1, **more: Any) -> Plan:
     """Return a plan that executes its cases in the order of their names."""
-    return _InOrder(name="stub", launches=launches, seed=1, cases=cases, definition={})
+    return _InOrder(name="stub", launches=launches, seed=1, cases=cases, definition={}, **more)
 
 
 class _InOrder(Plan):

@@ -50,6 +50,20 @@ def test_cases_become_records_and_launches_that_fit_the_schemas(run: Run) -> Non
     assert not list((run.directory / "launches").iterdir()), "launches that ended well leave no folder"
 
 
+def test_wanted_cases_get_further_launches(run: Run) -> None:
+    """Only wanted cases are launched again, until none is wanted or they have the most launches."""
+    wanted = iter([{"a/1", "b/1"}, {"b/1"}, {"b/1"}])
+    asked = plan(case("a/1"), case("b/1"), launches=2, interval=0.1, launches_max=5)
+    done = {(0, "a/1"), (0, "b/1"), (2, "a/1")}
+    outcome = run(asked, wanted=lambda: next(wanted), done=done)
+    assert [record.case for record in run.records] == ["a/1", "b/1", "b/1", "b/1", "b/1"]
+    assert [launch["repetition"] for launch in run.launches.values()] == [1, 2, 3, 4]
+    assert (outcome.launches, outcome.records) == (4, 5)
+    assert run.progress[-1].finished == run.progress[-1].total == 7
+    run(asked, wanted=set, done=done)
+    assert len(run.records) == 7
+
+
 def test_a_run_that_vanishes_before_a_launch_is_not_made_anew(run: Run) -> None:
     """A run whose folder was removed before a launch is not created again.
 

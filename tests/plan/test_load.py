@@ -214,6 +214,16 @@ def test_impossible_plans_are_refused_with_the_reason(load: Load, describe: list
         load('[[cases]]\nbenchmarks = "pingpong"', ranks=1)
 
 
+def test_a_plan_may_ask_for_narrow_intervals(load: Load, describe: list[dict[str, Any]]) -> None:
+    """The command line wins, a resumed run has both again, and they are part of the plan's hash."""
+    asked = load("interval = 0.1\n" + GROUP)
+    assert (asked.interval, asked.launches_max) == (0.1, 25)
+    assert load("interval = 0.1\n" + GROUP, interval=0.05, launches_max=40).launches_max == 40
+    assert asked.hash != load(GROUP).hash != load("interval = 0.2\n" + GROUP).hash
+    again = reload_plan(load(GROUP, interval=0.05, launches_max=7).definition, describe)
+    assert (again.interval, again.launches_max) == (0.05, 7)
+
+
 def test_an_interrupted_run_finds_its_plan_again(load: Load, describe: list[dict[str, Any]]) -> None:
     plan = load(
         '[[cases]]\nbenchmarks = "pt2pt/*"',
@@ -236,6 +246,13 @@ GROUP = '[[cases]]\nbenchmarks = "pingpong"\n'
         (GROUP + "subset = 1\n", r"subset is 1 in plan .*, cases\[0\]; give true or false"),
         ("launches = true\n" + GROUP, "launches is True in plan .*; give a whole number"),
         ("launches = 0\n" + GROUP, "launches is 0 in plan .*; give at least 1"),
+        ("interval = 5\n" + GROUP, "interval is 5 in plan .*; give a fraction between 0 and 1"),
+        ("launches_max = 9\n" + GROUP, "launches_max is 9 in plan .*, but interval is not given"),
+        ("interval = 0.1\nlaunches_max = 5\n" + GROUP, "launches_max is 5 in plan .*; give at least 6"),
+        (
+            "interval = 0.1\nlaunches = 9\nlaunches_max = 8\n" + GROUP,
+            "launches_max is 8 in plan .*; give at least 9",
+        ),
         ("cases = [1]\n", r"cases\[0\] is 1 in plan .*; write \[\[cases\]\]"),
         ("[[cases]]\nbytes = 8\n", r"benchmarks is missing in plan .*, cases\[0\]"),
         (

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from kiviat.record import UNSEALED_RECORD_SCHEMA, InputError, Record, Row
+from kiviat.record.types import LEVEL, WATCHED_LEVEL
 from kiviat.store import RunDirectory
 from kiviat.store.checksum import seal
 from kiviat.store.columns import columns
 from kiviat.store.query import connect
 from kiviat.store.read import load, whole_lines
 from kiviat.store.tail import torn_tail
-from tests.store.made_up import metric, record
+from tests.store.made_up import MACHINE, PLAN, metric, record
 
 
 def append(run: RunDirectory, text: str) -> None:
@@ -39,11 +40,22 @@ def test_rows_are_the_metrics_without_their_samples(run: RunDirectory) -> None:
     for name in (field.name for field in fields(Row)):
         if name == "metric":
             assert (first.metric, second.metric) == ("time", "bandwidth")
+        elif name == "level":
+            assert first.level == second.level == LEVEL
         elif hasattr(written, name):
             assert getattr(first, name) == getattr(second, name) == getattr(written, name)
         else:
             assert getattr(first, name) == getattr(written.metrics[0], name)
             assert getattr(second, name) == getattr(bandwidth, name)
+
+
+def test_rows_of_runs_that_watched_their_intervals_have_another_level(tmp_path: Path) -> None:
+    for definition in ({"interval": 0.05}, {"command_line": {"ranks_available": 2, "interval": 0.05}}):
+        plan = PLAN | {"definition": definition}
+        with RunDirectory.create(tmp_path / "runs", "made-up", machine=MACHINE, plan=plan) as run:
+            run.append(record(run.id))
+            run.finish()
+        assert [row.level for row in load(run.path)[1]] == [WATCHED_LEVEL]
 
 
 def test_notes_are_kept_and_older_records_have_none(run: RunDirectory) -> None:

@@ -40,9 +40,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.statistics.intervals import LEVEL, MIN_LAUNCHES, Floats
+from kiviat.analysis.statistics.intervals import MIN_LAUNCHES, Floats
 from kiviat.analysis.statistics.rank_tests import family_p, shifts
 from kiviat.record.errors import InputError
+from kiviat.record.types import LEVEL
 from kiviat.record.units import counted
 
 THRESHOLD = 0.02

@@ -29,6 +29,8 @@ def run(
     sizes: str | None = None,
     axes: Mapping[str, Scalar] | None = None,
     launches: int | None = None,
+    interval: float | None = None,
+    launches_max: int | None = None,
     on: str | None = None,
     mpi: str | None = None,
     per_node: int | None = None,
@@ -42,9 +44,10 @@ def run(
 
     `plan` is a name or a file, "quick" by default; `benchmarks` restrict it or are run without a plan.
     `ranks` is a number, several, or nodes x ranks ("8x2"); `sizes` are message sizes ("1:64K"); `axes`
-    are those that `kiviat list BENCH` describes. `on` is the place to run, such as "slurm" or
-    "simulated:altix-bx2". `options` are further options of the command. With `progress` standard error
-    shows how far it is.
+    are those that `kiviat list BENCH` describes. With `interval`, a fraction, cases get further launches, at
+    most `launches_max`, until their interval over launches is within ± `interval` of the median. `on` is the
+    place to run, such as "slurm" or "simulated:altix-bx2". `options` are further options of the command.
+    With `progress` standard error shows how far it is.
 
     Raise InputError with the command's message if it refuses, KeyboardInterrupt if a signal ends it: what is
     finished is kept, and `options=["--resume", …]` goes on. Failed cases do not raise; `Runs.records` has
@@ -57,6 +60,8 @@ def run(
         "-n": ranks if ranks is None or isinstance(ranks, int | str) else ",".join(map(str, ranks)),
         "-m": sizes,
         "--launches": launches,
+        "--interval": None if interval is None else 100 * interval,
+        "--launches-max": launches_max,
         "--on": on,
         "--mpi": mpi,
         "--ppn": per_node,

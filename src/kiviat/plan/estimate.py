@@ -37,7 +37,8 @@ USUAL_LINK = Link(5e-6, 4e9)
 class Estimate:
     """Run time in seconds if cases converge as usual, and if each uses its whole budget.
 
-    Both assume the links that were given to `estimate`.
+    Both assume the links that were given to `estimate`. The second includes all launches that cases may get
+    until their interval is narrow enough, the first none of them.
     """
 
     likely_s: float
@@ -46,10 +47,11 @@ class Estimate:
 
 def estimate(plan: Plan, link: Link = USUAL_LINK) -> Estimate:
     """Return the estimated run time of all launches of a plan on nodes with such links."""
-    starts = plan.launches * len(plan.together()) * _START_S
+    starts_s = len(plan.together()) * _START_S
+    most = plan.launches_max or plan.launches
     return Estimate(
-        likely_s=starts + plan.launches * sum(_likely(case, link) for case in plan.cases),
-        at_most_s=starts + plan.launches * sum(_at_most(case, link) for case in plan.cases),
+        likely_s=plan.launches * (starts_s + sum(_likely(case, link) for case in plan.cases)),
+        at_most_s=most * (starts_s + sum(_at_most(case, link) for case in plan.cases)),
     )
 
 

@@ -36,6 +36,8 @@ class Overrides:
     bytes: str | None = None
     ranks: str | None = None
     launches: int | None = None
+    interval: float | None = None
+    launches_max: int | None = None
     seed: int | None = None
     controls: Mapping[str, Scalar] = field(default_factory=dict)
     axes: Mapping[str, Any] = field(default_factory=dict)

@@ -24,17 +24,20 @@ from kiviat.record import InputError, data_path
 from kiviat.record.files import read_toml
 from kiviat.record.site import by_name
 from kiviat.record.suggestion import suggestion
-from kiviat.record.types import Scalar
+from kiviat.record.types import FIRST_LOOK, Scalar
 from kiviat.record.valid import first_wrong
 
 PLAN_SCHEMA = "kiviat.plan/1"
 _NAMED = 3  # of benchmarks in the name of a run
 _MOST_LAUNCHES = 1_000_000
+_USUAL_LAUNCHES_MAX = 25
 _TOP: Mapping[str, tuple[type, ...]] = {
     "schema": (str,),
     "name": (str,),
     "summary": (str,),
     "launches": (int,),
+    "interval": (int, float),
+    "launches_max": (int,),
     "seed": (int,),
     "bytes": (str, int, list),
     "ranks": (str, int, list),
@@ -137,14 +140,18 @@ def _expand_all(
         reason = next(iter(left_out), "it names no benchmark")
         raise InputError(f"{where} has no case for -n {available}: {reason}; give another number")
     named = {case.benchmark for case in cases.values()}
+    launches = _launches(data, overrides, where)
+    interval, launches_max = _precision(data, overrides, launches, where)
     return Plan(
         name=data["name"],
-        launches=_launches(data, overrides, where),
+        launches=launches,
         seed=seed,
         cases=tuple(cases.values()),
         definition={**data, "command_line": {"ranks_available": available} | overrides.to_json()},
         left_out=tuple(left_out),
         benchmarks={one.name: one.report for one in known if one.report and one.name in named},
+        interval=interval,
+        launches_max=launches_max,
     )
 
 
@@ -253,6 +260,34 @@ def _launches(data: Mapping[str, Any], overrides: Overrides, where: str) -> int:
         place = where if overrides.launches is None else COMMAND_LINE
         raise InputError(f"launches is {launches} in {place}; give at least 1, at most {_MOST_LAUNCHES}")
     return launches
+
+
+def _precision(
+    data: Mapping[str, Any], overrides: Overrides, launches: int, where: str
+) -> tuple[float | None, int | None]:
+    """Return the wanted half width of intervals and the most launches of a case; None for both without."""
+    interval: float | None = data.get("interval") if overrides.interval is None else overrides.interval
+    most: int | None = data.get("launches_max") if overrides.launches_max is None else overrides.launches_max
+    if interval is None and most is not None:
+        place = where if overrides.launches_max is None else COMMAND_LINE
+        raise InputError(
+            f"launches_max is {most} in {place}, but interval is not given: it limits the launches that "
+            "cases get until their interval is narrow enough; give interval (--interval PCT), too"
+        )
+    if interval is None:
+        return None, None
+    if not 0 < interval < 1:
+        place = where if overrides.interval is None else COMMAND_LINE
+        raise InputError(f"interval is {interval} in {place}; give a fraction between 0 and 1, such as 0.05")
+    if most is None:
+        return interval, max(launches, _USUAL_LAUNCHES_MAX)
+    if not max(launches, FIRST_LOOK) <= most <= _MOST_LAUNCHES:
+        place = where if overrides.launches_max is None else COMMAND_LINE
+        raise InputError(
+            f"launches_max is {most} in {place}; give at least {max(launches, FIRST_LOOK)}, the number of "
+            f"launches after which intervals are looked at first, at most {_MOST_LAUNCHES}"
+        )
+    return interval, most
 
 
 def _groups(

@@ -16,6 +16,9 @@ from kiviat.plan.case import Case
 class Plan:
     """A plan with its cases.
 
+    Cases whose interval over `launches` is wider than ± `interval` of the median get more, up to
+    `launches_max`; None: all have equally many.
+
     `definition` includes the command line; `left_out` has reasons for omitted cases. `benchmarks` has the
     facts about each benchmark that reports need, by name.
     """
@@ -27,6 +30,8 @@ class Plan:
     definition: Mapping[str, Any]
     left_out: tuple[str, ...] = ()
     benchmarks: Mapping[str, Any] = field(default_factory=dict)
+    interval: float | None = None
+    launches_max: int | None = None
     hash: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -35,6 +40,8 @@ class Plan:
             "seed": self.seed,
             "cases": [case.to_json() for case in self.cases],
         }
+        if self.interval is not None:
+            expanded |= {"interval": self.interval, "launches_max": self.launches_max}
         canonical = json.dumps(expanded, sort_keys=True, separators=(",", ":"))
         object.__setattr__(self, "hash", hashlib.sha256(canonical.encode()).hexdigest())
 

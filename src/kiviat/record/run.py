@@ -242,6 +242,12 @@ class PlanOfRun:
     definition: Mapping[str, Any]
     cases: int
 
+    @property
+    def interval(self) -> float | None:
+        """Relative half width of intervals until which cases got further launches; None if they got none."""
+        asked = {**self.definition, **self.definition.get("command_line", {})}.get("interval")
+        return float(asked) if asked else None
+
 
 @dataclass(frozen=True, slots=True)
 class Run:

@@ -18,7 +18,7 @@ from kiviat.record import InputError, Row
 from kiviat.record.earlier_metrics import current_name_sql
 from kiviat.record.run import Run
 from kiviat.record.scratch import scratch_folder
-from kiviat.record.types import Scalar
+from kiviat.record.types import WATCHED_LEVEL, Scalar
 from kiviat.record.units import counted
 from kiviat.store.check import first_bad_line, is_suspect, refuse_damaged
 from kiviat.store.columns import columns, sql_columns
@@ -49,6 +49,9 @@ def load(path: Path) -> tuple[Run, list[Row], list[str]]:
                 "an older version of kiviat wrote them, without checksums"
             )
         rows = _rows(readable, records) if readable else []
+    if run.plan and run.plan.interval:
+        for row in rows:
+            row.level = WATCHED_LEVEL
     foreign = next((row.run for row in rows if row.run != run.id), None)
     if foreign:
         raise InputError(

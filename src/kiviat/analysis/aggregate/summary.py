@@ -82,10 +82,15 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
         launches = groups[row.run, row.case, row.metric]
         launches[len(launches) if row.launch is None else row.launch] = row
 
-    by_size: dict[int, dict[Key, list[Row]]] = {}
+    alike: dict[tuple[int, float], dict[Key, list[Row]]] = {}
     for key, launches in groups.items():
-        by_size.setdefault(len(launches), {})[key] = [launches[index] for index in sorted(launches)]
-    summaries = {key: summary for cases in by_size.values() for key, summary in _equal_sized(cases).items()}
+        measured = [launches[index] for index in sorted(launches)]
+        alike.setdefault((len(measured), measured[0].level), {})[key] = measured
+    summaries = {
+        key: summary
+        for (_, level), cases in alike.items()
+        for key, summary in _equal_sized(cases, level).items()
+    }
     return [summaries[key] for key in groups]
 
 
@@ -108,12 +113,12 @@ _of_launch = attrgetter(
 _ENDED_WELL = {"target", "fixed"}
 
 
-def _equal_sized(cases: Mapping[Key, Sequence[Row]]) -> dict[Key, Summary]:
+def _equal_sized(cases: Mapping[Key, Sequence[Row]], level: float) -> dict[Key, Summary]:
     """Return the summaries of cases with equal numbers of launches, computed for all cases at once."""
     columns = [tuple(zip(*map(_of_launch, rows), strict=True)) for rows in cases.values()]
     values = _matrix([_or_mean(column[0], column[1]) for column in columns])
     ci_low, ci_high, p90, p99 = (_matrix([column[place] for column in columns]) for place in range(3, 7))
-    low_high = median_intervals(values)
+    low_high = median_intervals(values, level)
     intervals = [(None, None)] * len(cases) if low_high is None else low_high.tolist()
     medians = np.median(values, axis=1)
     with np.errstate(all="ignore"):

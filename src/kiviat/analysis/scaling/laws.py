@@ -41,7 +41,8 @@ from itertools import combinations
 import numpy as np
 
 from kiviat.analysis.statistics.distributions import f_tail, t_quantile
-from kiviat.analysis.statistics.intervals import LEVEL, Floats
+from kiviat.analysis.statistics.intervals import Floats
+from kiviat.record.types import LEVEL
 
 Column = Callable[[Floats], Floats]
 

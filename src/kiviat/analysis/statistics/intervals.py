@@ -12,7 +12,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-LEVEL = 0.95
+from kiviat.record.types import LEVEL
+
 MIN_LAUNCHES = 5
 
 Floats = NDArray[np.float64]
@@ -29,24 +30,26 @@ def order_coverage(n: int, d: int) -> float:
 
 
 @cache
-def _interpolation(n: int) -> tuple[int, float]:
-    """Return the outer order statistic d (from 1) and the weight of d + 1 that give `LEVEL`.
+def _interpolation(n: int, level: float) -> tuple[int, float]:
+    """Return the outer order statistic d (from 1) and the weight of d + 1 that give `level`.
 
     T. P. Hettmansperger, S. J. Sheather: Confidence intervals based on interpolated order statistics.
     Statistics & Probability Letters 4 (1986) 75–79, eq. 2.
     """
     d = 1
-    while order_coverage(n, d + 1) >= LEVEL:
+    while order_coverage(n, d + 1) >= level:
         d += 1
     outer, inner = order_coverage(n, d), order_coverage(n, d + 1)
-    if outer < LEVEL:
+    if outer < level:
         return d, 0.0  # n = 5: the range is the widest possible interval
-    i = (outer - LEVEL) / (outer - inner)
+    i = (outer - level) / (outer - inner)
     return d, (n - d) * i / (d + (n - 2 * d) * i)
 
 
-def median_intervals(values: ArrayLike) -> Floats | None:
-    """95 % intervals of the medians of the rows of `values` (cases × launches), as cases × (low, high).
+def median_intervals(values: ArrayLike, level: float = LEVEL) -> Floats | None:
+    """Intervals of the medians of the rows of `values` (cases × launches), as cases × (low, high).
+
+    With the default level of 95 %:
 
     - n < 5 launches: None; even their range covers the median in 87.5 % of cases at best.
     - n = 5: the range of the launches; covers exactly 93.75 % (nothing with five values covers more).
@@ -56,13 +59,13 @@ def median_intervals(values: ArrayLike) -> Floats | None:
     n = ordered.shape[1]
     if n < MIN_LAUNCHES:
         return None
-    d, weight = _interpolation(n)
+    d, weight = _interpolation(n, level)
     low = (1 - weight) * ordered[:, d - 1] + weight * ordered[:, d]
     high = (1 - weight) * ordered[:, n - d] + weight * ordered[:, n - d - 1]
     return np.stack((low, high), axis=1)
 
 
-def median_interval(values: ArrayLike) -> tuple[float, float] | None:
-    """Return the 95 % interval of the median of one case's launch medians; None below five launches."""
-    intervals = median_intervals(np.asarray(values, dtype=np.float64)[np.newaxis, :])
+def median_interval(values: ArrayLike, level: float = LEVEL) -> tuple[float, float] | None:
+    """Return the interval of the median of one case's launch medians; None below five launches."""
+    intervals = median_intervals(np.asarray(values, dtype=np.float64)[np.newaxis, :], level)
     return None if intervals is None else (float(intervals[0, 0]), float(intervals[0, 1]))

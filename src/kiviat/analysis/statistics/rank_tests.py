@@ -12,7 +12,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from kiviat.analysis.statistics.intervals import LEVEL, Floats
+from kiviat.analysis.statistics.intervals import Floats
+from kiviat.record.types import LEVEL
 
 RELABELLINGS = 5000
 _SEED = 1993

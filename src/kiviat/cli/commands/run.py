@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kiviat.analysis.further_launches import FurtherLaunches
 from kiviat.analysis.statistics.intervals import MIN_LAUNCHES
 from kiviat.cli.options.external_programs import Foreign, foreign, with_plan_of_lammps
 from kiviat.cli.options.native_program import built, described
@@ -45,7 +46,7 @@ from kiviat.launch.substrates.scheduled import Scheduled
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine.host.activity import Usage
 from kiviat.plan import Estimate, Plan, estimate, load_arrangements
-from kiviat.record import InputError
+from kiviat.record import InputError, Record
 from kiviat.record.units import counted
 from kiviat.store import RunDirectory, call_run, find_run
 from kiviat.store.read import load
@@ -166,6 +167,10 @@ def _planned(
         what, watts = request.what, declared_watts(request.what.watts, substrate)
         if substrate.machine and what.pages:
             raise InputError(f"--pages {what.pages}: a simulated machine has no pages; leave it out")
+        if substrate.machine and what.interval:
+            raise InputError(
+                f"--interval {what.interval:g}: simulated times are the same in every launch; leave it out"
+            )
         if substrate.machine:
             what = asked_once(what)
         if watts:
@@ -275,12 +280,20 @@ def _any_failed(path: Path) -> bool:
 
 def _run(planned: _Planned, directory: RunDirectory) -> RunResult:
     plan, programs, substrate = planned.plan, planned.programs, planned.substrate
+    further = FurtherLaunches(plan.interval) if plan.interval is not None else None
+    if further and planned.resumed:
+        further.add_rows(load(directory.path)[1])
     shown = "normal" if planned.request.progress else planned.request.verbosity
     with Progress(plan, planned.expected.likely_s, shown) as progress:
 
         def note(launch: dict[str, Any]) -> None:
             directory.set_launch(launch)
             progress.show_command(launch)
+
+        def keep(record: Record) -> None:
+            directory.append(record)
+            if further:
+                further.add(record)
 
         return run_plan(
             plan,
@@ -290,8 +303,9 @@ def _run(planned: _Planned, directory: RunDirectory) -> RunResult:
             directory=directory.path,
             done=directory.done,
             on_launch=note,
-            on_record=directory.append,
+            on_record=keep,
             on_progress=progress.show,
+            wanted=further.wanted if further else lambda: (),
             options=options_of(planned.request.where),
             timeout_s=planned.request.timeout,
             first_launch=len(directory.run.launches),
@@ -324,9 +338,10 @@ def _announce(planned: _Planned) -> None:
     if planned.request.verbosity == "quiet":
         return
     plan, toolchain, expected = planned.plan, planned.programs.toolchain, planned.expected
+    more = "" if plan.launches_max is None else f", at most {plan.launches_max} of a case,"
     words = (
         f"plan {visible_cell(plan.name)}: {counted(len(plan.cases), 'case')} in "
-        f"{counted(plan.launches, 'launch')} with {toolchain.name}"
+        f"{counted(plan.launches, 'launch')}{more} with {toolchain.name}"
     )
     # How long a simulation takes has nothing to do with the time that it simulates.
     if planned.substrate.machine is None:
@@ -335,7 +350,8 @@ def _announce(planned: _Planned) -> None:
     summary, chosen = plan.definition.get("summary"), plan.definition["command_line"].get("benchmarks")
     if summary and not chosen:  # the summary describes the whole plan
         print(summary)
-    if planned.substrate.machine is None and plan.launches < MIN_LAUNCHES:
+    most = plan.launches_max or plan.launches
+    if planned.substrate.machine is None and most < MIN_LAUNCHES:
         print(
             f"too few launches for intervals and for verdicts of `kiviat compare`: {plan.launches}, of "
             f"{MIN_LAUNCHES} needed (--launches {MIN_LAUNCHES})"

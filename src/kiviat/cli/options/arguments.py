@@ -295,6 +295,15 @@ def _run(command: argparse.ArgumentParser) -> None:
         help="split the ranks into groups of N that run at the same time",
     )
     what.add_argument("--launches", type=int, help="number of launches of the whole plan")
+    what.add_argument(
+        "--interval",
+        type=_number,
+        metavar="PCT",
+        help="give further launches to cases until their 95 %% interval over launches is within ± PCT %%",
+    )
+    what.add_argument(
+        "--launches-max", type=int, metavar="N", help="at most N launches of a case with --interval (25)"
+    )
     what.add_argument("--seed", type=int, help="seed of the order of cases, payloads and permutations")
     how = command.add_argument_group("how to measure")
     how.add_argument(

@@ -44,6 +44,8 @@ def asked_plan(options: PlanOptions, known: list[dict[str, Any]], available: int
         bytes=options.sizes,
         ranks=None if ranks is None or ranks.isdecimal() else ranks,
         launches=options.launches,
+        interval=None if options.interval is None else options.interval / 100,
+        launches_max=options.launches_max,
         seed=options.seed,
         controls=_controls(options),
         axes=_axes(options),

@@ -33,6 +33,8 @@ class PlanOptions:
     problem_class: str | None = None
     groups: int | None = None
     launches: int | None = None
+    interval: float | None = None
+    launches_max: int | None = None
     seed: int | None = None
     budget: float | None = None
     target: float | None = None

@@ -10,8 +10,8 @@ from kiviat.launch.run.supervise import LaunchResult
 from kiviat.record import InputError
 
 _OF_BENCHMARKS = (
-    *("plan", "sizes", "memory", "launches", "seed", "budget", "target"),
-    *("iterations", "warmup", "watts", "pages"),
+    *("plan", "sizes", "memory", "launches", "interval", "launches_max", "seed"),
+    *("budget", "target", "iterations", "warmup", "watts", "pages"),
 )
 
 

@@ -29,7 +29,7 @@ class Progress:
     """
 
     def __init__(self, plan: Plan, expected_s: float, verbosity: Verbosity = "normal") -> None:
-        self._launches = plan.launches
+        self._launches, self._launches_max = plan.launches, plan.launches_max
         self._expected_s = expected_s
         self._verbosity = verbosity
         terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -57,7 +57,7 @@ class Progress:
         elif news.kind == "launch" and self._launch != (news.repetition, news.world):
             self._launch = (news.repetition, news.world)
             self._print(
-                f"launch {news.repetition + 1} of {self._launches} on {news.world} ranks, "
+                f"launch {news.repetition + 1} of {self._of(news)} on {news.world} ranks, "
                 f"{news.finished} of {news.total} results, {self._left(news)}"
             )
 
@@ -77,11 +77,16 @@ class Progress:
         filled = _BAR * news.finished // max(1, news.total)
         line = (
             f"{'█' * filled}{'░' * (_BAR - filled)} {100 * news.finished // max(1, news.total):3} %  "
-            f"launch {news.repetition + 1}/{self._launches}  {self._left(news)}  {news.case or ''}"
+            f"launch {news.repetition + 1}/{self._of(news)}  {self._left(news)}  {news.case or ''}"
         )
         width = shutil.get_terminal_size().columns - 1
         erase_line()
         print(visible_cell(line)[:width], end="", file=sys.stderr, flush=True)
+
+    def _of(self, news: outcome.Progress) -> str:
+        """Return the number of launches, or the most of a case that needs more than all have."""
+        further = news.repetition >= self._launches
+        return f"at most {self._launches_max}" if further else str(self._launches)
 
     def _left(self, news: outcome.Progress) -> str:
         """Return the remaining time.

@@ -2,6 +2,8 @@
 
 run_plan(plan, toolchain, binary, *, run_id, directory, done, on_launch, on_record, …) -> RunResult
 
+A plan with an `interval` goes on after its launches, with the cases whose ids `wanted` returns.
+
 `binary` is kiviat-bench, None if no case needs it; `others` are the programs that cases name.
 
 `on_launch` gets a launch's entry in `run.json`, once before its first record and once at its end, with the
@@ -57,6 +59,7 @@ def run_plan(
     on_launch: Callable[[dict[str, Any]], None],
     on_record: Callable[[Record], None],
     on_progress: Callable[[Progress], None] = lambda progress: None,
+    wanted: Callable[[], Collection[str]] = lambda: (),
     options: LauncherOptions | None = None,
     transport: Mapping[str, Any] | None = None,
     timeout_s: float | None = None,
@@ -96,6 +99,7 @@ def run_plan(
         on_launch=on_launch,
         on_record=on_record,
         on_progress=on_progress,
+        wanted=wanted,
         options=options,
         transport=transport,
         timeout_s=timeout_s,
@@ -103,7 +107,7 @@ def run_plan(
         substrate=substrate,
     )
     try:
-        return run.execute(list(_launches(plan, done)))
+        return run.execute(done)
     except OSError as error:
         where = error.filename or directory
         raise InputError(f"cannot write {where}: {error.strerror}; {run.resumable}") from error
@@ -150,11 +154,22 @@ def _largest(launches: Sequence[_Launch]) -> int:
 
 
 def _launches(plan: Plan, done: Collection[tuple[int, str]]) -> Iterator[_Launch]:
-    """Yield the launches in the order of execution."""
+    """Yield the launches that all cases have, in the order of execution."""
     for repetition in range(plan.launches):
-        todo = [case for case in plan.ordered(repetition) if (repetition, case.id) not in done]
-        for _, cases in groupby(todo, key=lambda case: case.launch):
-            yield repetition, list(cases)
+        yield from _repetition(plan, repetition, done)
+
+
+def _repetition(
+    plan: Plan, number: int, done: Collection[tuple[int, str]], wanted: Collection[str] | None = None
+) -> Iterator[_Launch]:
+    """Yield the launches of a repetition, with the `wanted` cases only if given."""
+    todo = [
+        case
+        for case in plan.ordered(number)
+        if (number, case.id) not in done and (wanted is None or case.id in wanted)
+    ]
+    for _, cases in groupby(todo, key=lambda case: case.launch):
+        yield number, list(cases)
 
 
 def _settled(
@@ -179,6 +194,7 @@ class _Run:
     on_launch: Callable[[dict[str, Any]], None]
     on_record: Callable[[Record], None]
     on_progress: Callable[[Progress], None]
+    wanted: Callable[[], Collection[str]]
     options: LauncherOptions
     transport: Mapping[str, Any] | None
     timeout_s: float | None
@@ -187,6 +203,7 @@ class _Run:
     launches: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     before: int = 0
+    further: int = 0  # results of further launches, beyond those that all cases have
     repetition: int = 0
     world: int = 0
 
@@ -198,19 +215,22 @@ class _Run:
 
     @property
     def total(self) -> int:
-        return self.plan.launches * len(self.plan.cases)
+        return self.plan.launches * len(self.plan.cases) + self.further
 
-    def execute(self, launches: list[_Launch]) -> RunResult:
+    def execute(self, done: Collection[tuple[int, str]]) -> RunResult:
+        launches = list(_launches(self.plan, done))
         self.before = self.total - sum(len(cases) for _, cases in launches)
         for line in clean_dead():
             self._tell("cleaned", None, line)
         with Interrupts() as interrupts:
             if self.transport is None and self.binary and (largest := _largest(launches)):
                 self.transport = self._probe(self.binary, largest, interrupts)
-            for self.repetition, cases in launches:
-                self.world = cases[0].world
-                if interrupts.signal is None:
-                    self._launch(cases, interrupts)
+            self._launch_all(launches, interrupts)
+            for number in range(self.plan.launches, self.plan.launches_max or 0):
+                if interrupts.signal is None and (wanted := self.wanted()):
+                    launches = list(_repetition(self.plan, number, done, wanted))
+                    self.further += sum(len(cases) for _, cases in launches)
+                    self._launch_all(launches, interrupts)
         return RunResult(
             signal=interrupts.signal,
             launches=self.launches,
@@ -218,6 +238,12 @@ class _Run:
             failed=self.outcomes["failed"],
             skipped=self.outcomes["skipped"],
         )
+
+    def _launch_all(self, launches: list[_Launch], interrupts: Interrupts) -> None:
+        for self.repetition, cases in launches:
+            self.world = cases[0].world
+            if interrupts.signal is None:
+                self._launch(cases, interrupts)
 
     def _probe(self, binary: Path, largest: int, interrupts: Interrupts) -> Mapping[str, Any]:
         world = self.substrate.ranks_to_probe(largest)
