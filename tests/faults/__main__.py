@@ -23,6 +23,7 @@ from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
 from tests.builds import FOLDERS
 
+from . import jobs
 from .campaign import Campaign, bad, table
 from .trial import Setting
 
@@ -52,6 +53,8 @@ def main() -> int:
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", CLOCK, "-o", library, "-ldl"], check=True)
         setting = Setting(list(map(str, products)), str(toolchain.mpiexec), folder)
         campaign = Campaign(asked.mpi, asked.seed, setting)
+        if not jobs.installed():
+            print("slurmctld, slurmd and munged are not installed: no trials of slurm", file=sys.stderr)
         trials = campaign.trials(asked.first, asked.trials, asked.phase, asked.kind)
         for result in pool.map(campaign.attempt, trials):
             print(json.dumps(result), flush=True)

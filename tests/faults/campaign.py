@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from . import world
+from . import jobs, world
 from .plan import PHASES, Trial, planned
 from .trial import Setting
 
@@ -34,6 +34,7 @@ class Campaign:
             trial
             for trial in trials
             if phase in (None, trial.phase) and (kind is None or trial.fault.startswith(kind))
+            if trial.phase != "slurm" or jobs.installed()
         ]
 
     def attempt(self, trial: Trial) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ _KEPT_CHARACTERS = 1500
 
 
 # The substrate of the runs, by phase; in all other phases it is this machine.
-WHERE = {"simulated": "simulated:cray-opteron", "emulated": "emulated:2x1"}
+WHERE = {"simulated": "simulated:cray-opteron", "emulated": "emulated:2x1", "slurm": "slurm"}
 
 
 def measuring(mpi: str, phase: str = "launch") -> list[str]:
@@ -56,6 +56,7 @@ class Command:
     words: list[str]
     piped: bool = False
     more: dict[str, str] = field(default_factory=dict)
+    prefix: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         log = LOGS / str(len(list(LOGS.iterdir())))
@@ -66,10 +67,10 @@ class Command:
         with self._files[0].open("wb") as stdout, self._files[1].open("wb") as stderr:
             if self.piped:
                 self.reader, writer = os.pipe()
-                self.process = world.kiviat(self.words, writer, stderr, **self.more)
+                self.process = world.kiviat(self.words, writer, stderr, self.prefix, **self.more)
                 os.close(writer)
             else:
-                self.process = world.kiviat(self.words, stdout, stderr, **self.more)
+                self.process = world.kiviat(self.words, stdout, stderr, self.prefix, **self.more)
 
     def close_reader(self) -> None:
         if self.reader is not None:

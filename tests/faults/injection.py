@@ -12,16 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from . import world
-from .moments import TARGETS, View
 
 Undo = Callable[[], None]
-
-
-def targets(view: View, target: str) -> list[int]:
-    """Return the processes that get a signal; of several ranks, the last one."""
-    if target in ("kiviat", "group"):
-        return [view.pid]
-    return view.named(*TARGETS[target])[-1:]
 
 
 def send(pids: list[int], name: str, group: bool = False) -> None:

@@ -17,6 +17,7 @@ from .ledger import finished, run_json
 from .templates import is_whole, planned_in
 
 _CRASH = re.compile(r"Traceback|unexpected \w+")
+_JOB_LIVES = r"still (running|waiting).*scancel|is being written|is complete"
 
 
 class Judgement:
@@ -74,6 +75,19 @@ class Judgement:
         if codes.count(2) != len(codes) - 1:
             self.wrong.append(f"of {len(codes)} resumes at once, with exit codes {codes}, not one went on")
 
+    def of_jobs(self, command: Command, jobs: Sequence[str], folder: Path | None) -> None:
+        """Check that a command that was ended has also ended the `jobs` of its run, unless it is complete."""
+        complete = folder and run_json(folder).get("state") == "complete"
+        if jobs and command.code != 0 and not complete and not self.is_early(command):
+            self.wrong.append(f"exit code {command.code}, but job {jobs[0]} goes on")
+
+    def of_refused(self, command: Command) -> None:
+        """Check a second command for a run whose job still lived when the command began."""
+        if command.code not in (0, 2):
+            self.wrong.append(f"a resume beside the job ends with {command.code}")
+        elif command.code == 2 and not re.search(_JOB_LIVES, command.said()):
+            self.wrong.append("a resume beside the job does not name the job")
+
     def of_next(self, command: Command, may_fail: bool) -> None:
         """Check that a later command works normally."""
         words = " ".join(command.words[:4])
@@ -105,6 +119,10 @@ class Judgement:
         data = self._target.read_bytes() if self._target.exists() else self._old
         if data != self._old and not is_whole(data, self._target.suffix, self._undisturbed):
             self.wrong.append(f"{self._target.name} is torn: {len(data)} bytes")
+
+    def of_outputs(self, outputs: Sequence[str]) -> None:
+        """Check what jobs have printed."""
+        self.wrong.extend(f"{found[0]} in a job" for found in map(_CRASH.search, outputs) if found)
 
     def of_crashes(self, commands: Sequence[Command]) -> None:
         for command in commands:

@@ -26,7 +26,8 @@ class Left:
 
     `mounts` existed before; `target` is the requested output file; `cached` are the permitted builds. If
     `stuck`, Kiviat could not clean up: a complete run may keep folders of launches, and recordings of ranks
-    may stay beside the output. `foreign` are leftovers of a launcher that the user started.
+    may stay beside the output. `foreign` are leftovers of a launcher that the user started, or files of a scheduler;
+    `daemons` are its processes.
     """
 
     mounts: Collection[str]
@@ -34,6 +35,7 @@ class Left:
     cached: Collection[Path]
     stuck: bool
     foreign: re.Pattern[str] | None = None
+    daemons: Collection[str] = ()
 
     def __call__(self, builds: bool) -> list[str]:
         """Return all leftovers, after a grace period in which processes may end; if `builds`, include those
@@ -43,7 +45,7 @@ class Left:
 
         def nothing() -> bool:
             _reap()
-            found[:] = [f"process {name}" for name in world.processes().values()]
+            found[:] = [f"process {name}" for name in world.processes().values() if name not in self.daemons]
             found.extend(f"mount {path}" for path in world.mounts() - set(self.mounts))
             found.extend(f"interface {name}" for name in world.interfaces())
             found.extend(str(path) for path in world.everything() if not self._belongs(path, builds))

@@ -12,7 +12,7 @@ from .ledger import run_json, whole_lines
 from .plan import PROFILERS, Trial
 
 COMPILERS = ("cmake", "ninja", "cc1plus")
-LAUNCHERS = ("mpiexec", "mpirun", "orterun", "mpiexec.hydra", "mpiexec.openmpi", "mpiexec.mpich")
+LAUNCHERS = ("mpiexec", "mpirun", "orterun", "mpiexec.hydra", "mpiexec.openmpi", "mpiexec.mpich", "srun")
 RANKS = ("kiviat-bench", "kiviat-bench-ba", "smpimain")  # names of processes have 15 characters
 QUERY_ENGINE = "_duckdb"  # a library that is loaded when a report or an export begins
 
@@ -24,7 +24,7 @@ class View:
     command: str
     pid: int
     folder: Path | None
-    where: str = ""  # of a run that is not made on this machine: "simulated", "emulated"
+    where: str = ""  # of a run that is not made on this machine: a key of WHERE
 
     def launches(self) -> list[str]:
         """Return the names of the existing launch folders: "probe", "0", "1", …"""
@@ -42,6 +42,20 @@ class View:
     def named(self, *names: str) -> list[int]:
         """Return the processes that have one of these names; all processes here are of the command."""
         return [pid for pid, name in sorted(world.processes().items()) if name in names]
+
+    def targets(self, target: str) -> list[int]:
+        """Return the processes that get a signal: of several ranks, the last one; of a launcher that has
+        forked, the first. The job is the kiviat that its script has started.
+        """
+        if target in ("kiviat", "group"):
+            return [self.pid]
+        if target == "job":
+            scripts = {str(pid) for pid in self.named(*TARGETS["script"])}
+            return [
+                pid for pid in world.processes() if world.status(pid)[1:2] and world.status(pid)[1] in scripts
+            ]
+        found = self.named(*TARGETS[target])
+        return found[-1:] if target == "rank" else found[:1]
 
     def has_ended(self, launch: int) -> bool:
         launches = run_json(self.folder).get("launches", []) if self.folder else []
@@ -69,21 +83,25 @@ class View:
         return "between" if begun else "probe"
 
 
-TARGETS = {"compiler": COMPILERS, "launcher": LAUNCHERS, "rank": RANKS}
+TARGETS = {"compiler": COMPILERS, "launcher": LAUNCHERS, "rank": RANKS, "script": ("slurm_script",)}
 
 
 def begins(trial: Trial, step: int) -> Callable[[View], bool]:
     """Return a condition that is true once the trial's phase has begun and its target process exists. `step`
     is a random number that selects the moment within the phase.
     """
-    begun, names = _begins(trial, step), TARGETS.get(trial.target)
-    return lambda view: begun(view) and (names is None or bool(view.named(*names)))
+    begun = _begins(trial, step)
+    return lambda view: begun(view) and (trial.target == "-" or bool(view.targets(trial.target)))
 
 
 def _begins(trial: Trial, step: int) -> Callable[[View], bool]:
     detail = trial.detail
     if trial.phase == "start" or trial.kind == "two resumes":
         return lambda view: True
+    if trial.kind == "scancel":
+        return lambda view: view.folder is not None and (view.folder / "job.json").exists()
+    if trial.phase == "slurm" and step % 3 == 2:
+        return lambda view: any(view.events(name) > step % 8 for name in {*view.launches()} - {"probe"})
     if trial.phase in WHERE:
         return lambda view: view.folder is not None and (step % 3 != 0 or bool(view.launches()))
     if trial.phase in PROFILERS:

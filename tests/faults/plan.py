@@ -16,7 +16,7 @@ from random import Random
 # Phases of a run on this machine, and other commands; moments.py detects when they have begun.
 PHASES = (
     *("start", "build", "probe", "launch", "between", "report", "export", "resume"),
-    *("simulated", "emulated", "profile", "trace"),
+    *("simulated", "emulated", "profile", "trace", "slurm"),
 )
 PROFILERS = ("profile", "trace")
 
@@ -25,6 +25,7 @@ FILES = ("disk full", "read-only", "folder moved", "folder removed")
 SURROUNDINGS = ("stdout closed", "TMPDIR removed", "cwd removed")
 CLOCKS = ("clock forward", "clock back")
 TO_OTHERS = ("KILL", "INT", "TERM", "STOP+CONT")
+OF_SLURM = ("scancel", "controller killed", "controller silent")
 OUTPUTS = ("csv", "json", "parquet")
 
 # Approximate duration of each phase in seconds; a fault hits at a random moment of it.
@@ -41,6 +42,7 @@ OFFSET_S = {
     "emulated": 2.0,
     "profile": 1.5,
     "trace": 1.5,
+    "slurm": 2.0,
 }
 
 
@@ -100,16 +102,21 @@ def _possible(phase: str) -> Iterator[tuple[str, str]]:
         yield kind, "group"
     if phase == "build":
         yield from ((kind, "compiler") for kind in ("KILL", "TERM"))
-    if phase in ("probe", "launch", "resume", "simulated", "emulated", *PROFILERS):
+    if phase in ("probe", "launch", "resume", "simulated", "emulated", "slurm", *PROFILERS):
         # All ranks of a simulation are one process, which kiviat starts itself.
         for target in ("rank",) if phase == "simulated" else ("launcher", "rank"):
             yield from ((kind, target) for kind in TO_OTHERS)
+    if phase == "slurm":
+        yield from ((kind, target) for target in ("job", "script") for kind in TO_OTHERS)
+        yield from ((kind, "-") for kind in OF_SLURM)
     for kind in FILES:
+        if phase == "slurm" and kind == "read-only":  # each node has mounts of its own
+            continue
         if phase not in ("start", "build", *PROFILERS) or kind in ("disk full", "read-only"):
             yield kind, "-"
     for kind in SURROUNDINGS:
         yield kind, "-"
-    if phase not in ("build", *PROFILERS):
+    if phase not in ("build", "slurm", *PROFILERS):
         yield from ((kind, "-") for kind in CLOCKS)
     if phase == "resume":
         yield from (("two resumes", "-"), ("two resumes", "-"))

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import world
+from tests.slurm.site import Slurm
+
+from . import jobs, world
 from .command import LIMIT_S, WHERE, Command, measuring, profiling, wait_until
 from .ledger import RECORDS, finished, run_json, whole_lines
 from .plan import PROFILERS
@@ -21,18 +23,21 @@ def make(mpi: str, products: Sequence[Path], mpiexec: str, templates: Path) -> d
     for product in products:
         world.copy(product.parent, world.BUILDS / product.parent.name)
 
-    def call(*words: str) -> Command:
-        command = Command(list(words), more=world.AS_ROOT)
+    def call(*words: str, slurm: Slurm | None = None) -> Command:
+        more, prefix = (slurm.environment, slurm.prefix) if slurm else (world.AS_ROOT, ())
+        command = Command(list(words), more=dict(more), prefix=prefix)
         command.wait()
         if command.code:
             raise SystemExit(f"kiviat {' '.join(words)}: {command.code}\n{command.errors()}")
         return command
 
     for phase in WHERE:
-        call(*measuring(mpi, phase))
-        (run,) = world.run_folders()
-        world.copy(run, finished_in(templates, phase))
-        shutil.rmtree(run)
+        slurm = jobs.start() if phase == "slurm" and jobs.installed() else None
+        if phase != "slurm" or slurm:
+            call(*measuring(mpi, phase), slurm=slurm)
+            (run,) = world.run_folders()
+            world.copy(run, finished_in(templates, phase))
+            shutil.rmtree(run)
     call(*measuring(mpi))
     (run,) = world.run_folders()
     world.copy(run, finished_in(templates))

@@ -20,7 +20,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from . import injection, templates, world
+from tests.slurm.site import Slurm
+
+from . import injection, jobs, templates, world
 from .command import (
     LIMIT_S,
     LOGS,
@@ -38,7 +40,7 @@ from .judgement import Judgement
 from .ledger import RUN, Ledger, run_json
 from .left import OF_LAUNCHERS, Left
 from .moments import View, begins
-from .plan import CLOCKS, PROFILERS, Trial
+from .plan import CLOCKS, OF_SLURM, PROFILERS, Trial
 from .templates import finished_in
 
 _OLD = b"what was there before\n"
@@ -74,13 +76,15 @@ class Experiment:
         # Kiviat replaces profiles and traces by others only.
         same = self.templates / "outputs" / self.target.name
         self.old = same.read_bytes() if trial.phase in PROFILERS else _OLD
+        self.slurm: Slurm | None = None
         self.variables = self._variables()
         cached = [world.BUILDS / path.name for path in (self.templates / "builds").iterdir()]
-        foreign = OF_LAUNCHERS if trial.phase in PROFILERS else None
+        foreign = OF_LAUNCHERS if trial.phase in PROFILERS else jobs.FILES if self.slurm else None
         stuck = trial.kind == "read-only"
         if trial.phase in PROFILERS:
             stuck |= trial.kind == "disk full" or "KILL" in trial.kind
-        self.left = Left(world.mounts(), self.target, cached, stuck, foreign)
+        daemons = jobs.DAEMONS if self.slurm else ()
+        self.left = Left(world.mounts(), self.target, cached, stuck, foreign, daemons)
 
     def run(self) -> dict[str, Any]:
         began = time.monotonic()
@@ -98,10 +102,15 @@ class Experiment:
             one.wait()
         self._look()
         judgement = self._judge(command, rivals)
+        if self.slurm:
+            self._judge_jobs(self.slurm, command, judgement)
         left = self.left(builds=False) if self._is_orderly() else []
         undo()
         self._go_on(judgement)
         judgement.of_crashes(self.commands)
+        if self.slurm:
+            judgement.wrong += [f"job {job} does not end" for job in jobs.settle(self.slurm)]
+            judgement.of_outputs(jobs.outputs())
         self._count()
         return {
             "phase": self.phase,
@@ -116,6 +125,7 @@ class Experiment:
             "wrong_words": judgement.wrong_words,
             "wrong": judgement.wrong,
             "commands": [one.evidence() for one in self.commands],
+            "jobs": jobs.outputs(),
         }
 
     # Before the fault.
@@ -126,6 +136,9 @@ class Experiment:
         world.copy(self.templates / "builds", world.BUILDS)
         if self.trial.kind in CLOCKS:
             return world.with_clock(self.templates / "clock.so")
+        if self.trial.phase == "slurm":
+            self.slurm = jobs.start()
+            return self.slurm.environment
         return world.AS_ROOT if self.trial.phase in PROFILERS else {}
 
     def _reads(self) -> bool:
@@ -157,7 +170,8 @@ class Experiment:
         ]
 
     def _command(self, words: list[str], piped: bool = False) -> Command:
-        self.commands.append(Command(words, piped, self.variables))
+        prefix = self.slurm.prefix if self.slurm else ()
+        self.commands.append(Command(words, piped, self.variables, prefix))
         return self.commands[-1]
 
     def _look(self) -> None:
@@ -207,6 +221,8 @@ class Experiment:
         self.at_fault = len(self.ledger.seen) if self.ledger else 0
         if self.trial.target != "-":
             return injection.nothing if self._signal(command, view) else None
+        if self.trial.kind in OF_SLURM:
+            return injection.nothing if self._disturb_slurm(command) else None
         disk = world.CACHE if self.phase == "build" else world.DISK
         undo = injection.disturb(self.trial.kind, view.folder, disk)
         command.close_reader()
@@ -215,7 +231,7 @@ class Experiment:
 
     def _signal(self, command: Command, view: View) -> bool:
         """Send the signals; return whether the target process existed."""
-        pids, group = injection.targets(view, self.trial.target), self.trial.target == "group"
+        pids, group = view.targets(self.trial.target), self.trial.target == "group"
         first, _, second = self.trial.kind.partition("+")
         injection.send(pids, first, group)
         if pids != [view.pid] or first != "STOP":
@@ -224,6 +240,27 @@ class Experiment:
             self._pass(command, self.trial.pause_s)
             injection.send([pid for pid in pids if pid != view.pid or not command.ended()], second, group)
         return bool(pids)
+
+    def _disturb_slurm(self, command: Command) -> bool:
+        """Cancel the job, or let Slurm give no answer for 4 to 12 seconds; return whether there was a job."""
+        assert self.slurm
+        kind, controller = self.trial.kind, self.slurm.controller
+        living = self.slurm.jobs("PENDING", "RUNNING") if kind == "scancel" else []
+        if kind == "scancel":
+            self.slurm.run("scancel", *living)
+        elif kind == "controller killed":
+            controller.kill()
+            controller.wait()
+        else:
+            controller.send_signal(signal.SIGSTOP)
+        injection.send([command.process.pid], "CONT")
+        if kind != "scancel":
+            self._pass(command, 4 + 16 * self.trial.pause_s)
+        if kind == "controller killed":
+            self.slurm.start_controller()
+        elif kind == "controller silent":
+            controller.send_signal(signal.SIGCONT)
+        return bool(living) or kind != "scancel"
 
     # After the fault.
 
@@ -240,6 +277,18 @@ class Experiment:
         for folder in world.run_folders():
             judgement.of_records(folder, must_be_complete=False)
         return judgement
+
+    def _judge_jobs(self, slurm: Slurm, command: Command, judgement: Judgement) -> None:
+        """Judge the jobs that the command left, and wait for their end."""
+        living, folder = slurm.jobs("PENDING", "RUNNING"), self._where()
+        if self.trial.kind == "scancel" or (self._is_orderly() and self.trial.target in ("kiviat", "group")):
+            judgement.of_jobs(command, living, folder)
+        elif living and folder and run_json(folder).get("state") != "complete":
+            judgement.of_refused(self._finished(resuming(self.trial.mpi, folder)))
+        judgement.wrong += [f"job {job} does not end" for job in jobs.settle(slurm)]
+        self._look()
+        for run in world.run_folders():
+            judgement.of_records(run, must_be_complete=False)
 
     def _is_orderly(self) -> bool:
         """Return whether Kiviat could clean up by itself."""

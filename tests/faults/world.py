@@ -114,10 +114,12 @@ def environment(more: Mapping[str, str]) -> dict[str, str]:
     return {**inherited, **{name: str(path) for name, path in ours.items()}, **more}
 
 
-def kiviat(words: Sequence[str], stdout: Any, stderr: Any, **more: str) -> subprocess.Popen[bytes]:
-    """Start `kiviat` in a session of its own, as a terminal does."""
+def kiviat(
+    words: Sequence[str], stdout: Any, stderr: Any, prefix: Sequence[str] = (), **more: str
+) -> subprocess.Popen[bytes]:
+    """Start `kiviat` in a session of its own, as a terminal does; `prefix` becomes it on another node."""
     return subprocess.Popen(
-        [Path(sys.executable).with_name("kiviat"), *words],
+        [*prefix, Path(sys.executable).with_name("kiviat"), *words],
         cwd=WORK,
         env=environment(more),
         stdin=subprocess.DEVNULL,

@@ -31,7 +31,7 @@ class Slurm:
     def __init__(self, cluster: Cluster, folder: Path) -> None:
         self._cluster = cluster
         self._folder = folder
-        self._daemons: list[subprocess.Popen[bytes]] = []
+        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         self._socket = folder / "munge.socket"
         self.environment = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}
         self.prefix = cluster.entering()
@@ -46,6 +46,21 @@ class Slurm:
             **keywords,
         )
 
+    @property
+    def controller(self) -> subprocess.Popen[bytes]:
+        return self._daemons["slurmctld"]
+
+    def start_controller(self) -> None:
+        self._start([*self.prefix, "slurmctld", "-D"], "slurmctld")
+
+    def jobs(self, *states: str) -> list[str]:
+        """Return the jobs that are in one of these states; by default, those that have not ended."""
+        asked = [f"--states={','.join(states)}"] if states else []
+        done = self.run("squeue", "--noheader", "--format=%i", *asked)
+        if done.returncode:
+            raise RuntimeError(f"squeue: {done.stderr}")
+        return done.stdout.split()
+
     def __enter__(self) -> Slurm:
         self._folder.chmod(0o755)
         for name in (
@@ -59,7 +74,7 @@ class Slurm:
         # The plugin is named explicitly, because an emulated node's /sys shows no control groups by which
         # Slurm could detect one; none is used.
         (self._folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
-        self._start([*self.prefix, "slurmctld", "-D"], "slurmctld")
+        self.start_controller()
         for node in self._nodes():
             self._start([*self._cluster.entering(node), "slurmd", "-D", "-N", node], node)
         self._wait()
@@ -69,9 +84,9 @@ class Slurm:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for daemon in reversed(self._daemons):
+        for daemon in reversed(self._daemons.values()):
             daemon.terminate()
-        for daemon in self._daemons:
+        for daemon in self._daemons.values():
             try:
                 daemon.wait(2)
             except subprocess.TimeoutExpired:
@@ -83,15 +98,13 @@ class Slurm:
 
     def _start(self, words: list[str], name: str) -> None:
         with (self._folder / "log" / f"{name}.out").open("wb") as output:
-            self._daemons.append(
-                subprocess.Popen(
-                    words,
-                    env=self.environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    start_new_session=True,
-                )
+            self._daemons[name] = subprocess.Popen(
+                words,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
             )
 
     def _start_munge(self) -> None:

@@ -132,8 +132,7 @@ def test_an_interrupt_cancels_the_job(slurm: Slurm, tmp_path: Path, openmpi: Too
     process.terminate()
     _, error = process.communicate(timeout=60)
     assert process.returncode == 143 and "cancelled job" in error
-    left = slurm.run("squeue", "--noheader", "--states=PENDING,RUNNING")
-    assert left.stdout == ""
+    assert slurm.jobs("PENDING", "RUNNING") == []
 
 
 def test_a_job_is_cancelled_by_its_user(slurm: Slurm, tmp_path: Path, openmpi: Toolchain) -> None:

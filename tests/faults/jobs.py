@@ -1,0 +1,50 @@
+"""The Slurm of a trial: two emulated nodes of one core each, inside the namespaces of the trial."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+
+from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.spec import parse_spec
+from tests.slurm.site import Slurm
+
+from . import world
+from .command import wait_until
+
+DAEMONS = ("munged", "slurmctld", "slurmscriptd", "slurmd")
+_SITE = world.HOME / "slurm"
+_NODES = "2x1"
+# After a job was cancelled, Slurm kills what has not ended after 5 s (KillWait of its configuration).
+_SETTLED_S = 90.0
+# Files of Slurm and of the emulated nodes; a job's files in the folder of its run.
+FILES = re.compile(
+    rf"{_SITE}/|{world.STATE}/kiviat/clusters/"
+    rf"|{world.RUNS}/[^/]+/(job\.(json|sh)|job-\d+\.out|report\.html)$"
+)
+
+
+def installed() -> bool:
+    return all(map(shutil.which, ("slurmctld", "slurmd", "munged")))
+
+
+def start() -> Slurm:
+    """Start a Slurm that lasts as long as the namespaces."""
+    os.environ.update(world.environment({}))  # the cluster's files belong to the trial, too
+    _SITE.mkdir()
+    slurm = Slurm(Cluster.up(parse_spec(_NODES)), _SITE)
+    slurm.__enter__()
+    return slurm
+
+
+def settle(slurm: Slurm) -> list[str]:
+    """Wait for the end of all jobs; return those that do not end."""
+    wait_until(lambda: not slurm.jobs(), _SETTLED_S)
+    return slurm.jobs()
+
+
+def outputs() -> list[str]:
+    """Return what jobs have printed, of all runs."""
+    files = sorted(world.RUNS.glob("*/job-*.out"))
+    return [file.read_text(errors="replace") for file in files]
