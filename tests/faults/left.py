@@ -26,8 +26,8 @@ class Left:
 
     `mounts` existed before; `target` is the requested output file; `cached` are the permitted builds. If
     `stuck`, Kiviat could not clean up: a complete run may keep folders of launches, and recordings of ranks
-    may stay beside the output. `foreign` are leftovers of a launcher that the user started, or files of a scheduler;
-    `daemons` are its processes.
+    may stay beside the output. `foreign` are leftovers of a launcher that the user started, or files
+    of a scheduler; `daemons` are the scheduler's processes.
     """
 
     mounts: Collection[str]

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import world
-from .command import WHERE
 from .ledger import run_json, whole_lines
-from .plan import PROFILERS, Trial
+from .plan import Trial
 
 COMPILERS = ("cmake", "ninja", "cc1plus")
 LAUNCHERS = ("mpiexec", "mpirun", "orterun", "mpiexec.hydra", "mpiexec.openmpi", "mpiexec.mpich", "srun")
@@ -24,7 +23,7 @@ class View:
     command: str
     pid: int
     folder: Path | None
-    where: str = ""  # of a run that is not made on this machine: a key of WHERE
+    where: str = ""  # of a run that is not made on this machine: "simulated", "emulated", "slurm"
 
     def launches(self) -> list[str]:
         """Return the names of the existing launch folders: "probe", "0", "1", …"""
@@ -51,15 +50,16 @@ class View:
             return [self.pid]
         if target == "job":
             scripts = {str(pid) for pid in self.named(*TARGETS["script"])}
-            return [
-                pid for pid in world.processes() if world.status(pid)[1:2] and world.status(pid)[1] in scripts
-            ]
+            return [pid for pid in sorted(world.processes()) if {*world.status(pid)[1:2]} & scripts]
         found = self.named(*TARGETS[target])
         return found[-1:] if target == "rank" else found[:1]
 
     def has_ended(self, launch: int) -> bool:
         launches = run_json(self.folder).get("launches", []) if self.folder else []
         return len(launches) > launch and launches[launch]["outcome"] != "running"
+
+    def has_job(self) -> bool:
+        return self.folder is not None and (self.folder / "job.json").exists()
 
     def is_complete(self) -> bool:
         return self.folder is not None and run_json(self.folder).get("state") == "complete"
@@ -91,21 +91,53 @@ def begins(trial: Trial, step: int) -> Callable[[View], bool]:
     is a random number that selects the moment within the phase.
     """
     begun = _begins(trial, step)
+    if trial.kind == "scancel":
+        return lambda view: begun(view) and view.has_job()
     return lambda view: begun(view) and (trial.target == "-" or bool(view.targets(trial.target)))
+
+
+def _at_once(view: View, events: int) -> bool:
+    return True
+
+
+def _folder(view: View, events: int) -> bool:
+    return view.folder is not None
+
+
+def _launch(view: View, events: int) -> bool:
+    return bool(view.launches())
+
+
+def _ranks(view: View, events: int) -> bool:
+    return bool(view.named(*RANKS))
+
+
+def _job(view: View, events: int) -> bool:
+    return view.has_job()
+
+
+def _measured(view: View, events: int) -> bool:
+    """Return whether a launch has written more than this number of events."""
+    return any(view.events(name) > events for name in {*view.launches()} - {"probe"})
+
+
+# Moments of phases that are long enough for several; a third of the trials wait for each.
+_THIRDS = {
+    "resume": (_launch, _measured, _measured),
+    "simulated": (_launch, _folder, _folder),
+    "emulated": (_launch, _folder, _folder),
+    "profile": (_at_once, _ranks, _ranks),
+    "trace": (_at_once, _ranks, _ranks),
+    "slurm": (_folder, _job, _measured),
+}
 
 
 def _begins(trial: Trial, step: int) -> Callable[[View], bool]:
     detail = trial.detail
     if trial.phase == "start" or trial.kind == "two resumes":
         return lambda view: True
-    if trial.kind == "scancel":
-        return lambda view: view.folder is not None and (view.folder / "job.json").exists()
-    if trial.phase == "slurm" and step % 3 == 2:
-        return lambda view: any(view.events(name) > step % 8 for name in {*view.launches()} - {"probe"})
-    if trial.phase in WHERE:
-        return lambda view: view.folder is not None and (step % 3 != 0 or bool(view.launches()))
-    if trial.phase in PROFILERS:
-        return lambda view: step % 3 == 0 or bool(view.named(*RANKS))
+    if trial.phase in _THIRDS:
+        return lambda view: _THIRDS[trial.phase][step % 3](view, step % 8)
     match trial.phase:
         case "build":
             return lambda view: bool(view.named(COMPILERS[step % len(COMPILERS)]))
@@ -115,12 +147,6 @@ def _begins(trial: Trial, step: int) -> Callable[[View], bool]:
             return lambda view: view.events(detail) > step % 8 and bool(view.named(*RANKS))
         case "between":
             return lambda view: view.has_ended(int(detail)) and detail not in view.launches()
-        case "resume":
-            return lambda view: (
-                bool(view.launches())
-                if step % 3 == 0
-                else any(view.events(name) > step % 8 for name in {*view.launches()} - {"probe"})
-            )
         case "report" if detail == "run":
             return View.is_complete
         case _:

@@ -20,10 +20,9 @@ from kiviat.record.valid import first_wrong, parse_json
 from kiviat.store.check import refuse_damaged
 from kiviat.store.checksum import seal
 from kiviat.store.files import RECORDS_FILE, read_run_json, replace_run
+from kiviat.store.held import LOST, HeldFolder, is_at
 from kiviat.store.lock import Writer, lock, unlock
 from kiviat.store.tail import torn_tail
-
-_LOST = "its records are lost, and the run ends here: start a new one"
 
 
 class RunDirectory:
@@ -37,9 +36,7 @@ class RunDirectory:
         self._document = document  # content of run.json, including keys of other versions
         self.done = done
         self._records = os.open(path / RECORDS_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        self._folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        # Path of the open folder, valid even if it is moved.
-        self._held = Path(f"/proc/self/fd/{self._folder}")
+        self._held = HeldFolder(path)
 
     @classmethod
     def create(
@@ -159,7 +156,7 @@ class RunDirectory:
         launches = self._document["launches"]
         launches[launch["index"] : launch["index"] + 1] = [dict(launch)]
         self._refuse_vanished()
-        replace_run(self._held, self._document)
+        replace_run(self._held.here, self._document)
 
     def finish(self, state: str = "complete") -> None:
         """Write state and time to run.json. Raise InputError if the folder is no longer at its path."""
@@ -169,27 +166,20 @@ class RunDirectory:
     def _finish(self, state: str) -> None:
         self._document["state"] = state
         self._document["finished"] = _timestamp(datetime.now(UTC))
-        replace_run(self._held, self._document)
+        replace_run(self._held.here, self._document)
 
     def close(self) -> None:
         """Release the lock; records can no longer be appended."""
         os.close(self._records)
-        unlock(self._held, self._writer)
-        os.close(self._folder)
+        unlock(self._held.here, self._writer)
+        self._held.close()
 
     def _refuse_vanished(self) -> None:
         """Raise InputError if the file being written is no longer the one at `path`."""
-        now = str(self._held.readlink())
-        if not _is_at(self._folder, self.path):
-            if not now.endswith(" (deleted)"):
-                raise InputError(
-                    f"{self.path} was moved to {now} while the run was going on, so the run ends here; "
-                    f"finished results are kept there, and `kiviat run --resume {now}` goes on"
-                )
-            raise InputError(f"{self.path} was deleted while the run was going on; {_LOST}")
-        if not _is_at(self._records, self.path / RECORDS_FILE):
+        self._held.refuse_vanished()
+        if not is_at(self._records, self.path / RECORDS_FILE):
             raise InputError(
-                f"{self.path / RECORDS_FILE} was deleted or replaced while the run was going on; {_LOST}"
+                f"{self.path / RECORDS_FILE} was deleted or replaced while the run was going on; {LOST}"
             )
 
     def __enter__(self) -> RunDirectory:
@@ -267,13 +257,6 @@ def _resumable(path: Path, plan_hash: str) -> dict[str, Any]:
 def _write_all(handle: int, data: bytes) -> None:
     while data:
         data = data[os.write(handle, data) :]
-
-
-def _is_at(handle: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except (FileNotFoundError, NotADirectoryError):
-        return False
 
 
 def _done(records: Path, run: Run) -> frozenset[tuple[int, str]]:

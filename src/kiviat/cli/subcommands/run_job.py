@@ -16,7 +16,7 @@ from kiviat.launch.schedulers.scheduler import Ending, Request, Scheduler, State
 from kiviat.plan import Estimate, Plan
 from kiviat.record import InputError
 from kiviat.record.units import counted
-from kiviat.store import read_run
+from kiviat.store import HeldFolder, read_run
 
 SCRIPT_FILE = "job.sh"
 
@@ -72,6 +72,7 @@ class Job:
         """`resume`: the command that continues the run."""
         self._scheduler = scheduler
         self._folder = folder
+        self._held = HeldFolder(folder)
         self._resume = resume
         self._job: str | None = None
         release(folder)
@@ -118,7 +119,11 @@ class Job:
 
     def _submit(self) -> None:
         self._job = self._scheduler.submit_job(self._folder / SCRIPT_FILE)
-        note_job(self._folder, self._scheduler, self._job)
+        try:
+            note_job(self._folder, self._scheduler, self._job)
+        except OSError:  # a full disk: the job could not be found again
+            self._cancel()
+            raise
         _say(f"{self._scheduler.title} job {self._job}, script {self._folder / SCRIPT_FILE}")
 
     def _watch(self, interrupts: Interrupts) -> None:
@@ -135,6 +140,7 @@ class Job:
         while interrupts.signal is None:
             _sleep(_LOOK_S, interrupts)
             now = time.monotonic()
+            self._refuse_vanished()
             if read_run(self._folder).state == "complete":
                 return
             if now >= ask_at:
@@ -164,6 +170,14 @@ class Job:
                     f"{error}; job {self._job} may still be running; check with the scheduler"
                 ) from None
             return None, silent + 1
+
+    def _refuse_vanished(self) -> None:
+        """Raise InputError if the run's folder is gone, after cancelling the job, which could only fail."""
+        try:
+            self._held.refuse_vanished()
+        except InputError:
+            self._cancel()
+            raise
 
     def _cancel(self) -> None:
         if self._job is not None:
