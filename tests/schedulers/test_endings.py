@@ -6,7 +6,10 @@ its user had cancelled was submitted again at once.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -16,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from kiviat.cli.subcommands import run_job
 from kiviat.cli.subcommands.run_job import Job
 from kiviat.cli.subcommands.run_job_note import JOB_FILE, note_job, take_over
 from kiviat.launch.schedulers.scheduler import Scheduler, schedulers
@@ -78,6 +82,58 @@ def test_a_job_that_was_cancelled_is_not_submitted_again(name: str, jobs: Path, 
         job.run()
     other.join()
     assert submitted(jobs) == 1
+
+
+def test_a_job_ends_with_the_folder_of_its_run(
+    jobs: Path, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kiviat once said that a folder that was moved is no run, and left the job alone."""
+
+    def move() -> None:
+        wait_for(jobs / "1.state", "running")
+        run.rename(run.with_name("moved"))
+
+    other = threading.Thread(target=move)
+    job = Job(schedulers()["slurm"], run, STAYS, "")
+    other.start()
+    with pytest.raises(InputError, match=r"was moved to .*/moved while .* `kiviat run --resume .*/moved`"):
+        job.run()
+    other.join()
+    assert "cancelled job 1\n" in capsys.readouterr().err
+    wait_for(jobs / "1.state", "gone")
+
+
+def test_a_job_that_cannot_be_noted_is_cancelled(
+    jobs: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a full disk a job was submitted, and its number then lost."""
+
+    def note_job(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(run_job, "note_job", note_job)
+    with pytest.raises(OSError, match="No space left"):
+        Job(schedulers()["slurm"], run, STAYS, "").run()
+    wait_for(jobs / "1.state", "gone")
+
+
+def test_a_job_that_is_not_cancelled_is_named(
+    jobs: Path, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kiviat once said `cancelled job 1` although the scheduler had not answered."""
+    scancel = jobs.parent / "bin/scancel"
+    stand_in = scancel.read_text()
+    scancel.write_text("#!/bin/sh\necho no controller >&2\nexit 1\n")
+    job = Job(schedulers()["slurm"], run, STAYS, "")
+    with_signal = threading.Timer(2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    with_signal.start()
+    assert job.run() == signal.SIGINT
+    scancel.write_text(stand_in)
+    schedulers()["slurm"].cancel_job("1")
+    assert (
+        "Slurm did not cancel job 1: `scancel 1` said 'no controller'; job 1 may still be running"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -101,6 +105,39 @@ def test_inside_an_allocation(slurm: Slurm, tmp_path: Path, openmpi: Toolchain) 
     (path,) = (tmp_path / "runs").iterdir()
     launch = started(json.loads((path / "run.json").read_text())["launches"])
     assert launch["world"] == 4 and {rank["host"] for rank in launch["ranks"]} == {"n1", "n2"}
+
+
+def test_a_dead_rank_ends_its_launch(slurm: Slurm, tmp_path: Path, toolchain: Toolchain) -> None:
+    """srun once let the other ranks wait for one that had died, until nothing had happened for a minute."""
+    build(toolchain)
+    (tmp_path / "tiny.toml").write_text(PLAN)
+    words = [sys.executable, "-m", "kiviat.cli.main", "run", "tiny.toml", "--on", "slurm", "-n", "2"]
+    process = subprocess.Popen(
+        [*slurm.prefix, *words, "--mpi", str(toolchain.mpicxx)],
+        cwd=tmp_path,
+        env=slurm.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (second := ranks_of(tmp_path)[1:]):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.kill(second[0], signal.SIGKILL)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 1 and "no progress" not in output, output
+
+
+def ranks_of(folder: Path) -> list[int]:
+    """Return the processes of the ranks that measure for a run in this folder."""
+    found = []
+    for command in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            words = command.read_bytes().split(b"\0")
+            if words[0].endswith(b"/kiviat-bench") and f"{folder}/runs".encode() in b" ".join(words):
+                found.append(int(command.parent.name))
+    return sorted(found)
 
 
 def test_an_interrupt_cancels_the_job(slurm: Slurm, tmp_path: Path, openmpi: Toolchain) -> None:

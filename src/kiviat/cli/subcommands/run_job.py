@@ -180,9 +180,13 @@ class Job:
             raise
 
     def _cancel(self) -> None:
-        if self._job is not None:
+        if self._job is None:
+            return
+        try:
             self._scheduler.cancel_job(self._job)
             _say(f"cancelled job {self._job}")
+        except InputError as error:
+            _say(f"{error}; job {self._job} may still be running; check with the scheduler")
 
     def _results(self) -> int:
         try:

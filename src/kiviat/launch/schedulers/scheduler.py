@@ -135,8 +135,12 @@ class Scheduler:
         return _filled(self.cancel, job)
 
     def cancel_job(self, job: str) -> None:
-        """Cancel a waiting or running job."""
-        self._run(self.cancelling(job))
+        """Cancel a waiting or running job. Raise InputError if it may go on."""
+        done = self._run(self.cancelling(job))
+        if done.returncode and self.state_of(job) != "gone":
+            raise InputError(
+                f"{self.title} did not cancel job {job}: `{' '.join(done.args)}` said {_said(done)!r}"
+            )
 
     def _run(self, words: Sequence[str], text: str | None = None) -> subprocess.CompletedProcess[str]:
         try:
