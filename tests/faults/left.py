@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +42,6 @@ class Left:
         found: list[str] = []
 
         def nothing() -> bool:
-            _reap()
             found[:] = [f"process {name}" for name in world.processes().values() if name not in self.daemons]
             found.extend(f"mount {path}" for path in world.mounts() - set(self.mounts))
             found.extend(f"interface {name}" for name in world.interfaces())
@@ -84,10 +81,3 @@ def _is_of_run(path: Path, stuck: bool) -> bool:
     return (stuck and run.get("state") == "complete") or any(
         str(one["index"]) == rest[1] and one["outcome"] == "failed" for one in launches
     )
-
-
-def _reap() -> None:
-    """Reap ended orphans: this is the first process of its namespace."""
-    with suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass

@@ -1,4 +1,4 @@
-"""One trial, as the first process of its own namespaces:
+"""One trial, in its own namespaces:
 
 python -m tests.faults.trial '{"trial": …, "setting": …}'
 

@@ -2,7 +2,7 @@
 
 A trial cannot affect anything outside, and all its effects are visible: its processes and network interfaces
 are those of the namespaces, and its files are below /tmp and /dev/shm, which are empty at first. When the
-first process of the namespaces ends, the kernel removes everything.
+trial ends, the kernel removes everything.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ CLOCK = HOME / "clock"  # the seconds by which the time of day is stepped
 DISK_BYTES = 24 << 20
 # Open MPI's launcher refuses root otherwise; Kiviat sets them for its own launches.
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+# The first process of the namespaces is a shell, which reaps orphans while it waits: Slurm keeps a job until its
+# processes have been reaped.
+INIT = ("sh", "-c", '"$@"; exit $?', "init")
 UNSHARE = (
     *("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--mount", "--ipc", "--net"),
     *(() if os.geteuid() == 0 else ("--user", "--map-root-user")),
@@ -41,11 +44,9 @@ UNSHARE = (
 
 
 def call_inside(module: str, *arguments: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
-    """Run a module of the tests as the first process of new namespaces, which end with it. It is killed if
-    this process dies.
-    """
+    """Run a module of the tests in new namespaces, which end with it. It is killed if this process dies."""
     return subprocess.run(
-        [*UNSHARE, sys.executable, "-m", module, *arguments],
+        [*UNSHARE, *INIT, sys.executable, "-m", module, *arguments],
         cwd=CHECKOUT,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -146,9 +147,9 @@ def name(pid: int) -> str:
 
 
 def processes() -> dict[int, str]:
-    """Return the names of all processes of this namespace except this one, by process number."""
+    """Return the names of all processes of this namespace except this one and the first, by number."""
     pids = {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
-    return {pid: name(pid) for pid in pids - {os.getpid()} if status(pid)[:1] not in ([], ["Z"])}
+    return {pid: name(pid) for pid in pids - {os.getpid(), 1} if status(pid)[:1] not in ([], ["Z"])}
 
 
 def catches(pid: int, number: int) -> bool:

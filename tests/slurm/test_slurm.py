@@ -130,12 +130,15 @@ def test_a_dead_rank_ends_its_launch(slurm: Slurm, tmp_path: Path, toolchain: To
 
 
 def ranks_of(folder: Path) -> list[int]:
-    """Return the processes of the ranks that measure for a run in this folder."""
+    """Return the processes of the ranks of the first launch of the run in this folder, once they measure."""
+    launches = list(folder.glob("runs/*/launches/0"))
+    if not any((launch / "events.jsonl").exists() for launch in launches):
+        return []
     found = []
     for command in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             words = command.read_bytes().split(b"\0")
-            if words[0].endswith(b"/kiviat-bench") and f"{folder}/runs".encode() in b" ".join(words):
+            if words[0].endswith(b"/kiviat-bench") and f"{launches[0]}/".encode() in b"".join(words):
                 found.append(int(command.parent.name))
     return sorted(found)
 
