@@ -42,7 +42,7 @@ OFFSET_S = {
     "emulated": 2.0,
     "profile": 1.5,
     "trace": 1.5,
-    "slurm": 2.0,
+    "slurm": 1.0,
 }
 
 

@@ -34,8 +34,8 @@ CLOCK = HOME / "clock"  # the seconds by which the time of day is stepped
 DISK_BYTES = 24 << 20
 # Open MPI's launcher refuses root otherwise; Kiviat sets them for its own launches.
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-# The first process of the namespaces is a shell, which reaps orphans while it waits: Slurm keeps a job until its
-# processes have been reaped.
+# The first process of the namespaces is a shell, which reaps orphans while it waits: Slurm keeps a job until
+# the processes of the job have been reaped.
 INIT = ("sh", "-c", '"$@"; exit $?', "init")
 UNSHARE = (
     *("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--mount", "--ipc", "--net"),
