@@ -39,9 +39,11 @@ def start() -> Slurm:
 
 
 def settle(slurm: Slurm) -> list[str]:
-    """Wait for the end of all jobs; return those that do not end."""
+    """Wait for the end of all jobs; return those that do not end, after cancelling them."""
     wait_until(lambda: not slurm.jobs(), _SETTLED_S)
-    return slurm.jobs()
+    if left := slurm.jobs():
+        slurm.run("scancel", *left)
+    return left
 
 
 def outputs() -> list[str]:
