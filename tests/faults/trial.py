@@ -123,7 +123,7 @@ class Experiment:
             "left": sorted({*left, *self.left(builds=True)}),
             "silent": judgement.silent,
             "wrong_words": judgement.wrong_words,
-            "wrong": judgement.wrong,
+            "wrong": list(dict.fromkeys(judgement.wrong)),
             "commands": [one.evidence() for one in self.commands],
             "jobs": jobs.outputs(),
         }

@@ -117,6 +117,15 @@ def test_a_job_that_cannot_be_noted_is_cancelled(
     wait_for(jobs / "1.state", "gone")
 
 
+def test_jobs_without_results_tell_why(jobs: Path, run: Path) -> None:
+    """On a full disk Kiviat once said only that two jobs had no results."""
+    said = "kiviat: the disk of /scratch is full; free some space"
+    fails = f"#!/bin/bash\necho '{said}' >{run}/job-$SLURM_JOB_ID.out\nexit 2\n"
+    with pytest.raises(InputError, match="without a result: the disk of /scratch is full; see the output in"):
+        Job(schedulers()["slurm"], run, fails, "").run()
+    assert submitted(jobs) == 2
+
+
 def test_a_job_that_is_not_cancelled_is_named(
     jobs: Path, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,6 +6,7 @@ import math
 import shlex
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from kiviat.cli.options.request import RunRequest
@@ -15,6 +16,7 @@ from kiviat.launch.process.signals import Interrupts
 from kiviat.launch.schedulers.scheduler import Ending, Request, Scheduler, State, render
 from kiviat.plan import Estimate, Plan
 from kiviat.record import InputError
+from kiviat.record.files import read_text
 from kiviat.record.units import counted
 from kiviat.store import HeldFolder, read_run
 
@@ -113,9 +115,19 @@ class Job:
         if barren >= _MOST_BARREN:
             raise InputError(
                 f"{title} ended job {self._job} ({ending or 'unknown'}) and {barren - 1} before it without a "
-                f"result; see the output in {self._folder}, then {again}"
+                f"result{self._reason()}; see the output in {self._folder}, then {again}"
             )
         _say(f"{title} job {self._job} has ended: {ending or 'unknown'}; the rest is submitted")
+
+    def _reason(self) -> str:
+        """Return ": " and the error that ended the last job; "" if its output does not tell."""
+        with suppress(OSError, ValueError):
+            outputs = self._folder.glob("job*.out")
+            last = max(outputs, key=lambda path: path.stat().st_mtime)
+            line = read_text(last).rstrip().rpartition("\n")[2]
+            if line.startswith("kiviat: "):
+                return line.removeprefix("kiviat").partition(";")[0]
+        return ""
 
     def _submit(self) -> None:
         self._job = self._scheduler.submit_job(self._folder / SCRIPT_FILE)
