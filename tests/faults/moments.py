@@ -91,9 +91,14 @@ def begins(trial: Trial, step: int) -> Callable[[View], bool]:
     is a random number that selects the moment within the phase.
     """
     begun = _begins(trial, step)
+    return lambda view: begun(view) and has_target(trial, view)
+
+
+def has_target(trial: Trial, view: View) -> bool:
+    """Return whether what the fault is to hit exists: a process, or a job to cancel."""
     if trial.kind == "scancel":
-        return lambda view: begun(view) and view.has_job()
-    return lambda view: begun(view) and (trial.target == "-" or bool(view.targets(trial.target)))
+        return view.has_job()
+    return trial.target == "-" or bool(view.targets(trial.target))
 
 
 def _at_once(view: View, events: int) -> bool:

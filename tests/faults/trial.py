@@ -39,7 +39,7 @@ from .expected import expected
 from .judgement import Judgement
 from .ledger import RUN, Ledger, run_json
 from .left import OF_LAUNCHERS, Left
-from .moments import View, begins
+from .moments import View, begins, has_target
 from .plan import CLOCKS, OF_SLURM, PROFILERS, Trial
 from .templates import finished_in
 
@@ -196,6 +196,8 @@ class Experiment:
         if not wait_until(lambda: begun(self._view(command)) or command.ended(), LIMIT_S):
             return False
         self._pass(command, self.trial.offset_s)
+        # A rank may have ended meanwhile: the next one is hit.
+        wait_until(lambda: has_target(self.trial, self._view(command)) or command.ended(), LIMIT_S)
         return not command.ended()
 
     def _pass(self, command: Command, duration_s: float) -> None:

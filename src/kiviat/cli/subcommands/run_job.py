@@ -12,6 +12,7 @@ from pathlib import Path
 from kiviat.cli.options.request import RunRequest
 from kiviat.cli.subcommands.run_job_note import note_job, release
 from kiviat.cli.text.values import duration
+from kiviat.cli.visible import visible_cell
 from kiviat.launch.process.signals import Interrupts
 from kiviat.launch.schedulers.scheduler import Ending, Request, Scheduler, State, render
 from kiviat.plan import Estimate, Plan
@@ -124,9 +125,9 @@ class Job:
         with suppress(OSError, ValueError):
             outputs = self._folder.glob("job*.out")
             last = max(outputs, key=lambda path: path.stat().st_mtime)
-            line = read_text(last).rstrip().rpartition("\n")[2]
+            line = read_text(last, largest_bytes=10 << 20).rstrip().rpartition("\n")[2]
             if line.startswith("kiviat: "):
-                return line.removeprefix("kiviat").partition(";")[0]
+                return visible_cell(line.removeprefix("kiviat").partition(";")[0])
         return ""
 
     def _submit(self) -> None:
