@@ -54,20 +54,20 @@ def _needs(toolchain: Toolchain, options: LauncherOptions) -> list[Need]:
 
 
 def launcher(
-    toolchain: Toolchain, ranks: int, options: LauncherOptions, placed: Sequence[str] = ()
+    toolchain: Toolchain, world: int, options: LauncherOptions, placed: Sequence[str] = ()
 ) -> list[str]:
     """Return the words before the program; `placed` are the arguments that place the ranks."""
     if options.launcher:
-        return [*(word.replace("{ranks}", str(ranks)) for word in shlex.split(options.launcher)), *placed]
+        return [*(word.replace("{ranks}", str(world)) for word in shlex.split(options.launcher)), *placed]
     added = [argument for need in _needs(toolchain, options) for argument in need.arguments]
-    return [str(toolchain.mpiexec), "-n", str(ranks), *added, *placed, *options.arguments]
+    return [str(toolchain.mpiexec), "-n", str(world), *added, *placed, *options.arguments]
 
 
 def command(
-    toolchain: Toolchain, ranks: int, program: Sequence[str | Path], options: LauncherOptions
+    toolchain: Toolchain, world: int, program: Sequence[str | Path], options: LauncherOptions
 ) -> list[str]:
     """Return the whole command: launcher, its options and the program with its arguments."""
-    return [*launcher(toolchain, ranks, options), *map(str, program)]
+    return [*launcher(toolchain, world, options), *map(str, program)]
 
 
 def program(binary: Path, folder: Path, threads: bool = False) -> list[str | Path]:

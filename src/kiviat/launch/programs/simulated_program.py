@@ -41,7 +41,7 @@ def run_single(
     mpi = spec.mpi
     launch = {
         **described(spec),
-        "world": spec.ranks,
+        "world": spec.world,
         "mpi": mpi.vendor.title,
         "mpi_version": mpi.version,
     }

@@ -179,9 +179,9 @@ def refuse_wrong_mpi(spec: LaunchSpec, program: Program, event: Event) -> None:
     toolchain = spec.mpi
     library = str(event.get("library") or "an unknown MPI")
     first_line = library.partition("\n")[0].strip()
-    if event.get("world") != spec.ranks:
+    if event.get("world") != spec.world:
         raise InputError(
-            f"{spec.command[0]} started {spec.ranks} ranks, but {program.name} sees "
+            f"{spec.command[0]} started {spec.world} ranks, but {program.name} sees "
             f"{event.get('world')} ({first_line}): launcher and {program.path} belong to different MPIs; "
             "choose one with --mpi"
         )

@@ -30,7 +30,7 @@ def probe(
     spec: LaunchSpec, binary: Path, interrupts: Interrupts, timeout_s: float = _TIMEOUT_S
 ) -> dict[str, Any]:
     """Return the transports between the ranks of a launch; `evidence` reports a failed probe."""
-    if spec.ranks < 2:
+    if spec.world < 2:
         return {**UNKNOWN, "evidence": "a single rank sends no messages"}
     for seconds in _SECONDS:
         seen = _observed(spec, binary, interrupts, timeout_s, seconds)
@@ -50,7 +50,7 @@ def _observed(
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(exist_ok=True)  # does not create the run's directory, which may have vanished
     folder.mkdir()
-    (folder / "cases.txt").write_text(_CASE.format(ranks=spec.ranks, seconds=seconds) + "\n")
+    (folder / "cases.txt").write_text(_CASE.format(ranks=spec.world, seconds=seconds) + "\n")
     spec.write(folder)
     tail, maps, hosts = Tail(folder / "events.jsonl"), set[str](), set[str]()
 

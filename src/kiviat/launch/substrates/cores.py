@@ -22,13 +22,13 @@ def available_cores() -> int:
     return max(1, len(cores) if quota is None else min(len(cores), int(quota)))
 
 
-def oversubscribes(ranks: int) -> bool:
-    """True if `ranks` outnumber the cores of this node.
+def oversubscribes(world: int) -> bool:
+    """True if `world` ranks outnumber the cores of this node.
 
     False in a scheduler's allocation, where ranks may also run on other nodes; kiviat-bench then counts the
     ranks and cores of each node.
     """
-    return ranks > available_cores() and not in_allocation()
+    return world > available_cores() and not in_allocation()
 
 
 def in_allocation() -> bool:

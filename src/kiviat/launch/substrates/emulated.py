@@ -82,15 +82,15 @@ class Emulated(Substrate):
         spec = self._cluster.spec
         return max(2, spec.nodes * min(spec.slots, options.per_node or spec.slots))
 
-    def oversubscribes(self, ranks: int) -> bool:
-        """True if ranks outnumber the cores of this machine, which the nodes share."""
-        return ranks > available_cores()
+    def oversubscribes(self, world: int) -> bool:
+        """True if `world` ranks outnumber the cores of this machine, which the nodes share."""
+        return world > available_cores()
 
     def ranks_to_probe(self, world: int) -> int:
         """Return one rank more than a node has slots, so that some pair spans two nodes; at most `world`."""
         return min(world, self._cluster.spec.slots + 1)
 
-    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
+    def start(self, toolchain: Toolchain, world: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
         """Return a launch whose ranks start in namespaces. Raise InputError for --bind and --launcher."""
         if options.bind or options.launcher:
             asked = f"--bind {options.bind}" if options.bind else f"--launcher {options.launcher!r}"
@@ -99,7 +99,7 @@ class Emulated(Substrate):
                 "machine, and mpiexec has to start ranks in namespaces; leave it out"
             )
         # Ranks are limited by slots of nodes, not by cores, which all nodes share.
-        layout = layout_of(self._cluster.topology(), ranks, replace(options, oversubscribed=False))
+        layout = layout_of(self._cluster.topology(), world, replace(options, oversubscribed=False))
         emitted = emit(layout, *toolchain.placement)
         how = launching(
             self._cluster,
@@ -108,7 +108,7 @@ class Emulated(Substrate):
             oversubscribed=options.oversubscribed,
             preload=library(toolchain),
         )
-        words = mpiexec.launcher(toolchain, ranks, options, (*how.arguments, *arguments_of(emitted, folder)))
+        words = mpiexec.launcher(toolchain, world, options, (*how.arguments, *arguments_of(emitted, folder)))
         environment = mpiexec.environment(toolchain, options, os.environ)
         return LaunchSpec(
             (*how.prefix, *words),
@@ -116,7 +116,7 @@ class Emulated(Substrate):
             emitted.files,
             layout,
             toolchain,
-            ranks,
+            world,
             folder,
             self.kind,
             self.clock,

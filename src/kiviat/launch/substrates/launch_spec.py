@@ -22,7 +22,7 @@ class LaunchSpec:
     A substrate fills in everything except the program. `launcher` and `program` are words of the command;
     `environment` is added to the user's; `files` are written to the launch's folder. For a user's own
     command, only the words are known. `layout`: the requested placement, None if the launcher decides.
-    `timeout_s`: time limit of a case or program, None if the case determines it.
+    `world`: number of ranks; `timeout_s`: time limit of a case or program, None if the case determines it.
     """
 
     launcher: tuple[str, ...]
@@ -30,7 +30,7 @@ class LaunchSpec:
     files: Mapping[str, str] = field(default_factory=dict)
     layout: Layout | None = None
     toolchain: Toolchain | None = None
-    ranks: int = 0
+    world: int = 0
     folder: Path = Path()
     substrate: str = "native"
     clock: Clock = "wall"

@@ -45,17 +45,17 @@ class Scheduled(Substrate):
             return max(2, options.per_node or available_cores())
         return max(2, sum(min(node.slots, options.per_node or node.slots) for node in nodes))
 
-    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
+    def start(self, toolchain: Toolchain, world: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
         """Return a launch by the scheduler's own launcher; by mpiexec if it has none, or by `--launcher`."""
-        layout = layout_of(self.topology(), ranks, options) if options.places else None
+        layout = layout_of(self.topology(), world, options) if options.places else None
         environment = mpiexec.environment(toolchain, options, os.environ)
         if options.launcher or not self._launches(toolchain):
             emitted = emit(layout, *toolchain.placement) if layout else None
-            words = mpiexec.launcher(toolchain, ranks, options, arguments_of(emitted, folder))
+            words = mpiexec.launcher(toolchain, world, options, arguments_of(emitted, folder))
         else:
             emitted = emit(layout, self.scheduler.name, "0") if layout else None
             launcher = [
-                word.format(ranks=ranks, pmi=toolchain.vendor.pmi) for word in self.scheduler.launcher
+                word.format(ranks=world, pmi=toolchain.vendor.pmi) for word in self.scheduler.launcher
             ]
             words = [*launcher, *arguments_of(emitted, folder)]
             environment |= variables_of(options.arguments, launcher[0])
@@ -65,7 +65,7 @@ class Scheduled(Substrate):
             emitted.files if emitted else {},
             layout,
             toolchain,
-            ranks,
+            world,
             folder,
             self.kind,
             self.clock,

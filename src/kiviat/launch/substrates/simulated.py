@@ -53,15 +53,15 @@ class Simulated(Substrate):
         """Return 0, because the model defines the transports, and no probe is needed."""
         return 0
 
-    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
+    def start(self, toolchain: Toolchain, world: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
         """Return a launch by smpirun. Raise InputError if `--launcher` is given."""
         if options.launcher:
             raise InputError(
                 f"--launcher {options.launcher!r} does not apply to a simulated machine; leave it out"
             )
-        layout = _on_cores(layout_of(self.machine.topology(), ranks, options))
+        layout = _on_cores(layout_of(self.machine.topology(), world, options))
         platform = program_platform(toolchain, self.product)
-        words = simulator(toolchain, platform, ranks, folder / "hosts", lowering.options(self.machine))
+        words = simulator(toolchain, platform, world, folder / "hosts", lowering.options(self.machine))
         files = {"hosts": _hosts(layout), "machine.txt": lowering.platform(self.machine)}
         return LaunchSpec(
             words,
@@ -69,7 +69,7 @@ class Simulated(Substrate):
             files,
             layout,
             toolchain,
-            ranks,
+            world,
             folder,
             self.kind,
             self.clock,
@@ -78,7 +78,7 @@ class Simulated(Substrate):
 
 
 def simulator(
-    toolchain: Toolchain, platform: Path, ranks: int, hosts: Path, options: Mapping[str, str]
+    toolchain: Toolchain, platform: Path, world: int, hosts: Path, options: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Return smpirun with its options, to be followed by the program.
 
@@ -86,7 +86,7 @@ def simulator(
     replaces some of SimGrid's functions (native/simgrid/smpi_overrides/leaders.cpp).
     """
     words = [
-        *(str(toolchain.mpiexec), _BEFORE, "env LD_PRELOAD=", "-np", str(ranks)),
+        *(str(toolchain.mpiexec), _BEFORE, "env LD_PRELOAD=", "-np", str(world)),
         *("-platform", str(platform), "-hostfile", str(hosts)),
         *(f"--cfg={name}:{value}" for name, value in options.items()),
         "--log=root.thres:error",

@@ -66,8 +66,8 @@ class Substrate(AbstractContextManager["Substrate"], ABC):
     def default_ranks(self, options: LauncherOptions) -> int:
         """Return the default number of ranks."""
 
-    def oversubscribes(self, ranks: int) -> bool:
-        """True if ranks outnumber cores; False if that is not known before the launch."""
+    def oversubscribes(self, world: int) -> bool:
+        """True if `world` ranks outnumber the cores; False if that is not known before the launch."""
         return False
 
     def ranks_to_probe(self, world: int) -> int:
@@ -75,8 +75,8 @@ class Substrate(AbstractContextManager["Substrate"], ABC):
         return ranks_to_probe(world)
 
     @abstractmethod
-    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
-        """Return the launch except for its program.
+    def start(self, toolchain: Toolchain, world: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
+        """Return the launch of `world` ranks, except for its program.
 
         Pure. Raise InputError if ranks cannot be placed as requested.
         """
@@ -121,19 +121,19 @@ class Native(Substrate):
         """Return one rank per available core, or `per_node` if that is fewer; at least 2."""
         return max(2, min(available_cores(), options.per_node or available_cores()))
 
-    def oversubscribes(self, ranks: int) -> bool:
-        """True if ranks outnumber the available cores; always False in an allocation."""
-        return oversubscribes(ranks)
+    def oversubscribes(self, world: int) -> bool:
+        """True if `world` ranks outnumber the available cores; always False in an allocation."""
+        return oversubscribes(world)
 
     def topology(self) -> Topology:
         """Return this machine's sockets and cores as one node."""
         return local_topology()
 
-    def start(self, toolchain: Toolchain, ranks: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
+    def start(self, toolchain: Toolchain, world: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
         """Return a launch by the MPI's own mpiexec, or by the launcher that `--launcher` names."""
-        layout = layout_of(self.topology(), ranks, options) if options.places else None
+        layout = layout_of(self.topology(), world, options) if options.places else None
         emitted = emit(layout, *toolchain.placement) if layout else None
-        words = mpiexec.launcher(toolchain, ranks, options, arguments_of(emitted, folder))
+        words = mpiexec.launcher(toolchain, world, options, arguments_of(emitted, folder))
         environment = mpiexec.environment(toolchain, options, os.environ)
         return LaunchSpec(
             tuple(words),
@@ -141,7 +141,7 @@ class Native(Substrate):
             emitted.files if emitted else {},
             layout,
             toolchain,
-            ranks,
+            world,
             folder,
             self.kind,
             self.clock,
@@ -149,11 +149,11 @@ class Native(Substrate):
         )
 
 
-def layout_of(topology: Topology, ranks: int, options: LauncherOptions) -> Layout:
+def layout_of(topology: Topology, world: int, options: LauncherOptions) -> Layout:
     """Return the placement that the options request, by default blocked."""
     return place(
         topology,
-        ranks,
+        world,
         options.place or "blocked",
         per_node=options.per_node,
         binding=options.bind,
