@@ -9,18 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from kiviat.analysis.aggregate.known_errors import PROGRAMS, in_words, known_errors
+from kiviat.api.runs import read
 from kiviat.cli.options.request import RunReplayRequest, Where
 from kiviat.cli.options.run_directory import new_run
 from kiviat.cli.options.simulated_program import failed, new_folder, refuse_benchmarks
 from kiviat.cli.options.substrate import options_of, settled_shape, substrate_of
 from kiviat.cli.text.hints import typeable
-from kiviat.cli.text.run_page import write_report
 from kiviat.launch.programs.replay import Replayed, Speed, refuse_unplaceable, replay, speed_of
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.record import InputError
 from kiviat.record.units import counted, format_value
 from kiviat.store import call_run
-from kiviat.store.read import load
 from kiviat.trace import Trace, read_trace
 
 
@@ -64,8 +63,7 @@ def replay_once(request: RunReplayRequest, called: str = "") -> tuple[int, Path]
         if code:
             return code, path
     page = Path(request.report) if request.report else path / "report.html"
-    run, rows, _ = load(path)
-    write_report([run], rows, page)
+    read([path]).report(page)
     print(path if request.verbosity == "quiet" else f"report   {page}")
     return 0, path
 
