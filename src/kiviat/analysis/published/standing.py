@@ -102,32 +102,36 @@ def standing(run: Run, summaries: Sequence[Summary]) -> Values:
     for near in (True, False):
         level = "near" if near else "far"
         points = [
-            each
-            for each in fair
-            if each.benchmark == "pingpong" and shares_node(each.ranks, _partner(each)) is near
+            summary
+            for summary in fair
+            if summary.benchmark == "pingpong" and shares_node(summary.ranks, _partner(summary)) is near
         ]
-        times = [each for each in points if each.metric == "time"]
-        small = [each for each in times if each.bytes is not None and 0 < each.bytes <= _SMALL_BYTES]
+        times = [summary for summary in points if summary.metric == "time"]
+        small = [
+            summary for summary in times if summary.bytes is not None and 0 < summary.bytes <= _SMALL_BYTES
+        ]
         if small:
-            smallest = min(small, key=lambda each: (each.bytes or 0, each.median))
+            smallest = min(small, key=lambda summary: (summary.bytes or 0, summary.median))
             found[f"latency_{level}"] = Value(smallest.median, smallest.case)
-        if rates := [each for each in points if each.metric == "bandwidth"]:
-            best = max(rates, key=lambda each: each.median)
+        if rates := [summary for summary in points if summary.metric == "bandwidth"]:
+            best = max(rates, key=lambda summary: summary.median)
             found[f"bandwidth_{level}"] = Value(best.median, best.case)
     rates = [
-        each
-        for each in fair
-        if each.benchmark == "uniband" and each.metric == "message_rate" and not each.axes
+        summary
+        for summary in fair
+        if summary.benchmark == "uniband" and summary.metric == "message_rate" and not summary.axes
     ]
     if rates:
-        fewest = min(each.ranks for each in rates)
-        best = max((each for each in rates if each.ranks == fewest), key=lambda each: each.median)
+        fewest = min(summary.ranks for summary in rates)
+        best = max(
+            (summary for summary in rates if summary.ranks == fewest), key=lambda summary: summary.median
+        )
         found["message_rate"] = Value(best.median / max(1, best.ranks // 2), best.case)
     whole = measured_system(run, run.id, fair).whole
     for axis, quantity in (("ring", "ring_bandwidth"), ("memory", "triad"), ("compute", "dgemm")):
         if known := whole.quantities.get(quantity):
             found[axis] = Value(known.value, known.case)
-    disturbed = {each.case for each in fair if each.disturbed}
+    disturbed = {summary.case for summary in fair if summary.disturbed}
     return {axis: replace(value, disturbed=value.source in disturbed) for axis, value in found.items()}
 
 

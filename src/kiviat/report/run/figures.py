@@ -63,7 +63,9 @@ def launch_figure(
 
     `chosen` maps titles to the case of each run, by the run's index; each title has a panel.
     """
-    wanted = {(one.run, one.case, one.metric) for its in chosen.values() for one in its.values()}
+    wanted = {
+        (summary.run, summary.case, summary.metric) for its in chosen.values() for summary in its.values()
+    }
     launches: dict[tuple[str, str, str | None], dict[int, Row]] = defaultdict(dict)
     for row in rows:
         key = row.run, row.case, row.metric
@@ -75,8 +77,8 @@ def launch_figure(
             "",
             (),
             tuple(
-                _launches(runs[place], place, len(runs), launches[one.run, one.case, one.metric])
-                for place, one in its.items()
+                _launches(runs[place], place, len(runs), launches[summary.run, summary.case, summary.metric])
+                for place, summary in its.items()
             ),
             quantity=title,
             unit=next(iter(its.values())).unit,

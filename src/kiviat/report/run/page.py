@@ -70,10 +70,10 @@ def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ())
     measured = {
         headline.title: own
         for headline in headlines
-        if (own := {at: one for at, one in headline.values.items() if one.clock != "simulated"})
+        if (own := {at: summary for at, summary in headline.values.items() if summary.clock != "simulated"})
     }
     shown_launches = dict(list(measured.items())[:_MOST_DISTRIBUTIONS])
-    repeated = any(one.launches > 1 for own in shown_launches.values() for one in own.values())
+    repeated = any(summary.launches > 1 for own in shown_launches.values() for summary in own.values())
     stability_figures = [launch_figure(shown_launches, rows, labels)] if repeated else []
     unstable = tables.unstable(table, names)
     clocks = {label.clock for label in labels}

@@ -35,22 +35,22 @@ def headlines(by_run: Mapping[str, Iterable[Summary]], traits: TraitsByName) -> 
     for run, summaries in by_run.items():
         for summary in summaries:
             groups[summary.benchmark, summary.metric, run].append(summary)
-    asked = [(one, benchmark) for benchmark, its in traits.items() for one in its.headlines]
+    declared = [(entry, benchmark) for benchmark, its in traits.items() for entry in its.headlines]
     found = []
-    for one, benchmark in sorted(asked, key=lambda each: (each[0].place, each[1])):
+    for entry, benchmark in sorted(declared, key=lambda pair: (pair[0].place, pair[1])):
         values = {
             place: _best(candidates)
             for place, run in enumerate(by_run)
             if (
                 candidates := [
-                    each
-                    for each in groups.get((benchmark, one.metric, run), ())
-                    if one.bytes is None or each.bytes == one.bytes
+                    summary
+                    for summary in groups.get((benchmark, entry.metric, run), ())
+                    if entry.bytes is None or summary.bytes == entry.bytes
                 ]
             )
         }
         if values:
-            found.append(Headline(one.title, values))
+            found.append(Headline(entry.title, values))
     return found
 
 
@@ -93,10 +93,10 @@ def headlines_table(
 
     def of_run(place: int) -> Callable[[Headline], Cell]:
         def cell(headline: Headline) -> Cell:
-            if (one := headline.values.get(place)) is None:
+            if (summary := headline.values.get(place)) is None:
                 return Cell(None)
-            words = interval(one, known_error), conditions(one)
-            return Cell(Value(one.median, one.unit), below=words, kind=one.clock)
+            words = interval(summary, known_error), conditions(summary)
+            return Cell(Value(summary.median, summary.unit), below=words, kind=summary.clock)
 
         return cell
 
