@@ -16,8 +16,7 @@ from .command import wait_until
 DAEMONS = ("munged", "slurmctld", "slurmscriptd", "slurmd")
 _SITE = world.HOME / "slurm"
 _NODES = "2x1"
-# After a job was cancelled, Slurm kills what has not ended after 5 s (KillWait of its configuration).
-_SETTLED_S = 90.0
+_SETTLED_S = 60.0
 # Files of Slurm and of the emulated nodes; a job's files in the folder of its run.
 FILES = re.compile(
     rf"{_SITE}/|{world.STATE}/kiviat/clusters/"

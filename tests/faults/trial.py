@@ -223,8 +223,8 @@ class Experiment:
         self.at_fault = len(self.ledger.seen) if self.ledger else 0
         if self.trial.target != "-":
             return injection.nothing if self._signal(command, view) else None
-        if self.trial.kind in OF_SLURM:
-            return injection.nothing if self._disturb_slurm(command) else None
+        if self.slurm and self.trial.kind in OF_SLURM:
+            return injection.nothing if self._disturb_slurm(self.slurm, command) else None
         disk = world.CACHE if self.phase == "build" else world.DISK
         undo = injection.disturb(self.trial.kind, view.folder, disk)
         command.close_reader()
@@ -243,26 +243,24 @@ class Experiment:
             injection.send([pid for pid in pids if pid != view.pid or not command.ended()], second, group)
         return bool(pids)
 
-    def _disturb_slurm(self, command: Command) -> bool:
-        """Cancel the job, or let Slurm give no answer for 4 to 12 seconds; return whether there was a job."""
-        assert self.slurm
-        kind, controller = self.trial.kind, self.slurm.controller
-        living = self.slurm.jobs("PENDING", "RUNNING") if kind == "scancel" else []
-        if kind == "scancel":
-            self.slurm.run("scancel", *living)
-        elif kind == "controller killed":
-            controller.kill()
+    def _disturb_slurm(self, slurm: Slurm, command: Command) -> bool:
+        """Cancel the job, or silence Slurm for 4 to 12 seconds; return False if there is no job."""
+        pid, controller = command.process.pid, slurm.controller
+        if self.trial.kind == "scancel":
+            living = slurm.jobs("PENDING", "RUNNING")
+            slurm.run("scancel", *living)
+            injection.send([pid], "CONT")
+            return bool(living)
+        killed = self.trial.kind == "controller killed"
+        controller.send_signal(signal.SIGKILL if killed else signal.SIGSTOP)
+        injection.send([pid], "CONT")
+        self._pass(command, 4 + 16 * self.trial.pause_s)
+        if killed:
             controller.wait()
+            slurm.start_controller()
         else:
-            controller.send_signal(signal.SIGSTOP)
-        injection.send([command.process.pid], "CONT")
-        if kind != "scancel":
-            self._pass(command, 4 + 16 * self.trial.pause_s)
-        if kind == "controller killed":
-            self.slurm.start_controller()
-        elif kind == "controller silent":
             controller.send_signal(signal.SIGCONT)
-        return bool(living) or kind != "scancel"
+        return True
 
     # After the fault.
 

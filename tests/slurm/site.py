@@ -54,11 +54,16 @@ class Slurm:
         self._start([*self.prefix, "slurmctld", "-D"], "slurmctld")
 
     def jobs(self, *states: str) -> list[str]:
-        """Return the jobs that are in one of these states; by default, those that have not ended."""
+        """Return the jobs that are in one of these states; by default, those that have not ended.
+
+        Wait for a controller that is just starting.
+        """
         asked = [f"--states={','.join(states)}"] if states else []
-        done = self.run("squeue", "--noheader", "--format=%i", *asked)
-        if done.returncode:
-            raise RuntimeError(f"squeue: {done.stderr}")
+        deadline = time.monotonic() + _UP_TIMEOUT_S
+        while (done := self.run("squeue", "--noheader", "--format=%i", *asked)).returncode:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"squeue: {done.stderr}")
+            time.sleep(0.2)
         return done.stdout.split()
 
     def __enter__(self) -> Slurm:
