@@ -13,7 +13,7 @@ from tests.slurm.site import Slurm
 from . import world
 from .command import wait_until
 
-DAEMONS = ("munged", "slurmctld", "slurmscriptd", "slurmd")
+_DAEMONS = ("munged", "slurmctld", "slurmscriptd", "slurmd")
 _SITE = world.HOME / "slurm"
 _NODES = "2x1"
 _SETTLED_S = 60.0
@@ -35,6 +35,11 @@ def start() -> Slurm:
     slurm = Slurm(Cluster.up(parse_spec(_NODES)), _SITE)
     slurm.__enter__()
     return slurm
+
+
+def daemons(kind: str) -> tuple[str, ...]:
+    """Return the processes that may be left after a fault. If its controller is killed, a job's may stay."""
+    return (*_DAEMONS, "slurmstepd") if kind == "controller killed" else _DAEMONS
 
 
 def settle(slurm: Slurm) -> list[str]:

@@ -83,7 +83,7 @@ class Experiment:
         stuck = trial.kind == "read-only"
         if trial.phase in PROFILERS:
             stuck |= trial.kind == "disk full" or "KILL" in trial.kind
-        daemons = jobs.DAEMONS if self.slurm else ()
+        daemons = jobs.daemons(trial.kind) if self.slurm else ()
         self.left = Left(world.mounts(), self.target, cached, stuck, foreign, daemons)
 
     def run(self) -> dict[str, Any]:
