@@ -5,7 +5,7 @@
 #include <string>
 
 #include "benchmark/case.hpp"
-#include "driver/runner.hpp"
+#include "results/result.hpp"
 
 namespace kiviat {
 
@@ -13,7 +13,7 @@ class Format {
  public:
   virtual ~Format() = default;
   virtual void begin(const std::string& launch_json) { (void)launch_json; }
-  virtual void result(const Case& spec, const Outcome& outcome, bool oversubscribed) = 0;
+  virtual void result(const Case& spec, const Result& result) = 0;
   virtual void end() {}
 };
 

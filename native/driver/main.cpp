@@ -269,14 +269,12 @@ int run(const Options& options, double mpi_init_s) {
     }
     session.group.broadcast(&proceed, sizeof proceed);
     if (!proceed) return 1;
-    const Outcome outcome = run_case(spec, session);
+    const Result result = run_case(spec, session);
     const std::string beside = activity ? activity->next() : "null";
     if (root) {
-      const bool oversubscribed = session.oversubscribed || outcome.result.oversubscribed;
-      record(
-          result_event(spec, outcome.benchmark, outcome.ranks, outcome.sized, oversubscribed, outcome.result, beside));
-      if (format) format->result(spec, outcome, oversubscribed);
-      if (outcome.result.outcome == "failed") failed = 1;
+      record(result_event(spec, result, beside));
+      if (format) format->result(spec, result);
+      if (result.outcome == "failed") failed = 1;
     }
   }
   if (root) {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <climits>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "benchmark/registry.hpp"
 #include "measure/trial.hpp"
@@ -48,26 +51,27 @@ Members members_of(const Case& spec, const Benchmark& benchmark, int world) {
 
 }  // namespace
 
-Outcome run_case(const Case& spec, Session& session) {
-  Outcome outcome;
-  outcome.benchmark = spec.benchmark;
-  outcome.ranks = session.size;
+Result run_case(const Case& spec, Session& session) {
+  Result result;
+  std::string name = spec.benchmark;
+  int ranks = session.size;
+  std::optional<std::int64_t> bytes = spec.bytes();  // none if it is invalid, which the result's reason explains
   const double begun_s = clock::now();
   const auto end_as = [&](const char* how, const std::exception& why) {
-    outcome.result = Result();
-    outcome.result.outcome = how, outcome.result.phase = "setup", outcome.result.reason = why.what();
-    outcome.result.check_reason = "did not run";
-    outcome.result.clock_cost_s = session.clock_cost_s;
-    outcome.result.elapsed_s = clock::now() - begun_s;
+    result.outcome = how, result.phase = "setup", result.reason = why.what();
+    result.check_reason = "did not run";
+    result.clock_cost_s = session.clock_cost_s;
+    result.elapsed_s = clock::now() - begun_s;
   };
   MPI_Comm members_comm = MPI_COMM_NULL;
   bool member = true;
   try {
     const Benchmark& benchmark = find_benchmark(spec.benchmark);
-    outcome.benchmark = benchmark.name, outcome.sized = benchmark.traits.sized;
+    name = benchmark.name;
+    if (!benchmark.traits.sized) bytes.reset();
     session.global_clock.refresh();
     const Members members = members_of(spec, benchmark, session.size);
-    outcome.ranks = static_cast<int>(members.ranks);
+    ranks = static_cast<int>(members.ranks);
     if (members.last() >= session.size)
       throw Skip("needs " + std::to_string(members.last() + 1) + " ranks, but the launch has " +
                  std::to_string(session.size));
@@ -81,7 +85,7 @@ Outcome run_case(const Case& spec, Session& session) {
     if (member) {
       Trial trial(spec, benchmark, session, members_comm);
       benchmark.run(trial);
-      outcome.result = trial.take_result();
+      result = trial.take_result();
     }
   } catch (const Skip& why) {
     end_as("skipped", why);
@@ -90,7 +94,9 @@ Outcome run_case(const Case& spec, Session& session) {
   }
   if (members_comm != session.world && members_comm != MPI_COMM_NULL) MPI_Comm_free(&members_comm);
   session.group.barrier(!member);
-  return outcome;
+  result.benchmark = std::move(name), result.ranks = ranks, result.bytes = bytes;
+  result.oversubscribed |= session.oversubscribed;
+  return result;
 }
 
 }  // namespace kiviat

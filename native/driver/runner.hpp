@@ -7,15 +7,8 @@
 
 namespace kiviat {
 
-struct Outcome {
-  Result result;
-  int ranks = 0;          // participating ranks
-  bool sized = true;      // the benchmark has a message size
-  std::string benchmark;  // its name, even if the case uses an alias
-};
-
 // Collective over the session's world; samples are complete on rank 0 only. A case that cannot run here has outcome
 // "skipped", an invalid one "failed", both with a reason.
-Outcome run_case(const Case& spec, Session& session);
+Result run_case(const Case& spec, Session& session);
 
 }  // namespace kiviat

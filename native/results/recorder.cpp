@@ -35,8 +35,7 @@ bool Recorder::line(const std::string& json) {
   return true;
 }
 
-std::string result_event(const Case& spec, const std::string& benchmark, int ranks, bool sized, bool oversubscribed,
-                         const Result& result, const std::string& activity) {
+std::string result_event(const Case& spec, const Result& result, const std::string& activity) {
   json::Object axes;
   for (const auto& [key, value] : spec.words)
     if (!is_control(key)) {
@@ -46,10 +45,10 @@ std::string result_event(const Case& spec, const std::string& benchmark, int ran
       number ? axes.raw(key, value) : axes.field(key, value);
     }
   json::Object event;
-  event.field("event", "result").field("case", spec.id).field("benchmark", benchmark).field("ranks", ranks);
-  // The reason of the result explains an invalid size. Throwing here, on one rank only, would deadlock.
-  event.field("bytes", sized ? spec.bytes() : std::nullopt);
-  return event.raw("axes", axes.text())
+  event.field("event", "result").field("case", spec.id).field("benchmark", result.benchmark);
+  return event.field("ranks", result.ranks)
+      .field("bytes", result.bytes)
+      .raw("axes", axes.text())
       .field("mode", result.mode)
       .field("sync", result.sync)
       .field("outcome", result.outcome)
@@ -62,7 +61,7 @@ std::string result_event(const Case& spec, const std::string& benchmark, int ran
       .field("missed_windows", result.missed_windows)
       .field("clock_cost_s", result.clock_cost_s)
       .field("elapsed_s", result.elapsed_s)
-      .field("oversubscribed", oversubscribed)
+      .field("oversubscribed", result.oversubscribed)
       .raw("activity", activity)
       .raw("metrics", result.metrics_json(true))
       .raw("tables", result.tables_json())

@@ -26,8 +26,7 @@ class Recorder {
   bool failed_ = false;
 };
 
-// The result of a case as a JSON event. `sized`: the benchmark has a message size; `activity` is JSON (Activity::json).
-std::string result_event(const Case& spec, const std::string& benchmark, int ranks, bool sized, bool oversubscribed,
-                         const Result& result, const std::string& activity = "null");
+// The result of a case as a JSON event; `activity` is JSON (Activity::json).
+std::string result_event(const Case& spec, const Result& result, const std::string& activity = "null");
 
 }  // namespace kiviat

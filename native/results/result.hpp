@@ -1,6 +1,7 @@
 // Result of a case: outcome, metrics with their samples, tables, and the verdict of the payload check.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -41,6 +42,9 @@ struct Table {
 };
 
 struct Result {
+  std::string benchmark;              // its name, even if the case uses an alias
+  int ranks = 0;                      // participating ranks
+  std::optional<std::int64_t> bytes;  // message size; none if the benchmark has none, or an invalid one is given
   std::vector<Metric> metrics;
   std::vector<Table> tables;
   std::vector<std::pair<std::string, std::string>> notes;  // name and text; names are unique
@@ -49,7 +53,7 @@ struct Result {
   std::optional<std::string> phase, reason, check_reason, stopped_by;
   std::optional<long> batch, missed_windows;
   double clock_cost_s = 0, elapsed_s = 0;
-  bool oversubscribed = false;  // threads of this case exceed the number of processors, although ranks do not
+  bool oversubscribed = false;  // ranks, or threads of this case, exceed the number of processors
 
   const Metric* metric(std::string_view name) const;
   Summary summary(const Metric& metric) const;

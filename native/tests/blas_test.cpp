@@ -100,7 +100,7 @@ RANKED_TEST(one_wrong_element_of_a_product_is_noticed, 1) {
 RANKED_TEST(rates_are_per_rank, 1, 2) {
   Session session(world.comm);
   for (const char* scope : {"single", "star"}) {
-    const Result result = run_case({"case", "dgemm", {{"n", "40"}, {"scope", scope}}}, session).result;
+    const Result result = run_case({"case", "dgemm", {{"n", "40"}, {"scope", scope}}}, session);
     EXPECT(result.check == "passed");
     if (world.rank != 0) continue;
     const auto value = [&](const char* name) { return result.summary(*result.metric(name)).max.value_or(NAN); };

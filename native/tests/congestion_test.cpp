@@ -52,9 +52,8 @@ RANKED_TEST(by_nodes_all_ranks_of_a_node_have_one_role, 1) {
 
 RANKED_TEST(impact_factors_are_those_of_the_times, 4) {
   Session session(world.comm);
-  const Outcome outcome =
+  const Result result =
       run_case({"case", "congestion", {{"repetitions", "1"}, {"phase_ms", "3"}, {"long", "5000"}}}, session);
-  const Result& result = outcome.result;
   EXPECT(result.outcome == "ok");
   EXPECT(result.check == "passed");
   if (world.rank != 0) return;

@@ -260,7 +260,7 @@ RANKED_TEST(memory_is_what_was_asked_for, 1) {
 
 RANKED_TEST(the_benchmark_reports_what_it_solved, 1, 2) {
   Session session(world.comm);
-  const Result result = run_case({"case", "hpl", {{"memory", "100000"}}}, session).result;
+  const Result result = run_case({"case", "hpl", {{"memory", "100000"}}}, session);
   EXPECT(result.check == "passed");
   if (world.rank != 0) return;
   const auto value = [&](const char* name) { return result.summary(*result.metric(name)).p50.value_or(NAN); };
@@ -273,7 +273,7 @@ RANKED_TEST(the_benchmark_reports_what_it_solved, 1, 2) {
 RANKED_TEST(what_makes_no_sense_is_refused, 2) {
   Session session(world.comm);
   const auto reason = [&](std::map<std::string, std::string, std::less<>> words) {
-    return run_case({"case", "hpl", std::move(words)}, session).result.reason.value_or("");
+    return run_case({"case", "hpl", std::move(words)}, session).reason.value_or("");
   };
   EXPECT(contains(reason({{"p", "3"}}), "p=3"));
   EXPECT(contains(reason({{"n", "0"}}), "n=0"));

@@ -171,7 +171,7 @@ namespace {
 
 Result study(const World& world, const std::map<std::string, std::string, std::less<>>& words) {
   Session session(world.comm);
-  return run_case({"case", "fft", words}, session).result;
+  return run_case({"case", "fft", words}, session);
 }
 
 }  // namespace

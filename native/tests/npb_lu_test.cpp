@@ -295,7 +295,7 @@ RANKED_TEST(points_of_diagonals_lie_apart, 1) {
 
 RANKED_TEST(lu_is_as_published, 1, 2, 4) {
   Session session(world.comm);
-  const Result result = run_case({"case", "lu", {{"class", "S"}}}, session).result;
+  const Result result = run_case({"case", "lu", {{"class", "S"}}}, session);
   EXPECT(result.check == "passed");
   if (world.rank == 0) EXPECT(result.summary(*result.metric("deviation")).p50.value_or(1) < 1e-10);
 }

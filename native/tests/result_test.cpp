@@ -94,5 +94,5 @@ RANKED_TEST(notes_keep_their_order_and_the_last_words, 1) {
   result.note("grid", "1 x 2");
   result.note("blas", "B \"0.3\"");
   EXPECT(result.notes_json() == R"({"blas":"B \"0.3\"","grid":"1 x 2"})");
-  EXPECT(contains(result_event({"id", "hpl", {}}, "hpl", 2, false, false, result), R"("notes":{"blas":"B \"0.3\"",)"));
+  EXPECT(contains(result_event({"id", "hpl", {}}, result), R"("notes":{"blas":"B \"0.3\"",)"));
 }

@@ -19,7 +19,7 @@ using Network = std::function<double(int me, int other, int bytes)>;
 Result in_network(const World& world, const Network& network, const char* benchmark, const Words& words) {
   Session session(world.comm);
   virtual_mpi() = {.seconds = network};
-  Result result = run_case({"case", benchmark, words}, session).result;
+  Result result = run_case({"case", benchmark, words}, session);
   virtual_mpi() = {};
   return result;
 }

@@ -79,12 +79,11 @@ RANKED_TEST(too_few_ranks_skip_on_all_ranks_alike, 1, 2) {
   Session session(world.comm);
   for (const Words& words : {Words{{"ranks", "8"}}, Words{{"ranks", "2"}, {"distance", "5"}},
                              Words{{"ranks", "65537"}, {"distance", "65537"}}}) {
-    const Outcome outcome = run_case({"id", "pingpong", words}, session);
-    EXPECT(outcome.result.outcome == "skipped");
-    EXPECT(same_everywhere(said(outcome.result), world.comm));
+    const Result result = run_case({"id", "pingpong", words}, session);
+    EXPECT(result.outcome == "skipped");
+    EXPECT(same_everywhere(said(result), world.comm));
   }
-  EXPECT(contains(said(run_case({"id", "pingpong", {{"ranks", "8"}}}, session).result),
-                  "needs 8 ranks, but the launch has"));
+  EXPECT(contains(said(run_case({"id", "pingpong", {{"ranks", "8"}}}, session)), "needs 8 ranks, but the launch has"));
 }
 
 RANKED_TEST(a_single_rank_skips_what_needs_more, 1) {
@@ -93,7 +92,7 @@ RANKED_TEST(a_single_rank_skips_what_needs_more, 1) {
   Session session(world.comm);
   for (const Benchmark& benchmark : benchmarks()) {
     if (benchmark.traits.ranks.allows(1)) continue;
-    const Result result = run_case({"id", benchmark.name, {}}, session).result;
+    const Result result = run_case({"id", benchmark.name, {}}, session);
     EXPECT(result.outcome == "skipped");
     EXPECT(contains(said(result), "needs"));
   }
@@ -102,7 +101,7 @@ RANKED_TEST(a_single_rank_skips_what_needs_more, 1) {
 RANKED_TEST(what_makes_no_sense_fails_on_all_ranks_alike, 2) {
   Session session(world.comm);
   const auto reason = [&](const char* benchmark, const Words& words) {
-    const Result result = run_case({"id", benchmark, words}, session).result;
+    const Result result = run_case({"id", benchmark, words}, session);
     EXPECT(result.outcome == "failed");
     EXPECT(result.phase.value_or("-") == "setup");
     EXPECT(result.check == "not run");
@@ -115,6 +114,7 @@ RANKED_TEST(what_makes_no_sense_fails_on_all_ranks_alike, 2) {
   EXPECT(contains(reason("pingpong", {{"cache", "cold"}}), "give one of hot, off"));
   EXPECT(contains(reason("pingpong", {{"bytes", "many"}}), "'many'"));
   EXPECT(contains(reason("pingpong", {{"bytes", "-1"}}), "negative"));
+  for (const char* bytes : {"many", "-8", ""}) EXPECT(!run_case({"id", "pingpong", {{"bytes", bytes}}}, session).bytes);
   EXPECT(contains(reason("pingpong", {{"mode", "fast"}}), "adaptive, fixed, once or pallas2"));
   EXPECT(contains(reason("allreduce", {{"sync", "luck"}}), "window or barrier"));
   EXPECT(contains(reason("pingpong", {{"ranks", "0"}}), "at least 1"));
@@ -143,15 +143,27 @@ RANKED_TEST(memory_missing_on_one_rank_skips_on_all, 1, 2, 4) {
   EXPECT(same_everywhere(said(result), world.comm));
 }
 
+RANKED_TEST(results_name_benchmark_ranks_and_size, 2) {
+  Session session(world.comm);
+  const Words quick = {{"mode", "fixed"}, {"iterations", "1"}};
+  Words sized = quick;
+  sized["bytes"] = "16";
+  const Result latency = run_case({"id", "osu_latency", sized}, session);
+  EXPECT(latency.benchmark == "pingpong");
+  EXPECT(latency.ranks == 2);
+  EXPECT(latency.bytes == 16);
+  EXPECT(!run_case({"id", "barrier", quick}, session).bytes);
+}
+
 RANKED_TEST(messages_beyond_an_mpi_count_are_skipped, 2) {
   Session session(world.comm);
-  const Result result = run_case({"id", "pingpong", {{"bytes", "3000000000"}}}, session).result;
+  const Result result = run_case({"id", "pingpong", {{"bytes", "3000000000"}}}, session);
   EXPECT(contains(said(result), "skipped: 3000000000 B exceed"));
 }
 
 RANKED_TEST(sizes_that_are_no_whole_number_of_elements_are_skipped, 2) {
   Session session(world.comm);
-  const Result result = run_case({"id", "allreduce", {{"bytes", "6"}}}, session).result;
+  const Result result = run_case({"id", "allreduce", {{"bytes", "6"}}}, session);
   EXPECT(contains(said(result), "skipped: bytes=6 is not a multiple of the element size, 4 B"));
 }
 
@@ -161,14 +173,14 @@ RANKED_TEST(idle_ranks_wait_for_those_that_take_part, 4) {
   Words two = quick, far = quick;
   two["ranks"] = "2", far["distance"] = "3";
   for (const Words& words : {two, far, quick}) {
-    const Outcome outcome = run_case({"id", "pingpong", words}, session);
-    EXPECT(outcome.ranks == 2);
-    if (world.rank == 0) EXPECT(said(outcome.result) == "ok: -");
-    if (world.rank == 0) EXPECT(outcome.result.check == "passed");
-    if (world.rank == 2) EXPECT(outcome.result.metrics.empty());
+    const Result result = run_case({"id", "pingpong", words}, session);
+    EXPECT(result.ranks == 2);
+    if (world.rank == 0) EXPECT(said(result) == "ok: -");
+    if (world.rank == 0) EXPECT(result.check == "passed");
+    if (world.rank == 2) EXPECT(result.metrics.empty());
     // Rank 1 takes part; with a distance of 3, the second member is rank 3 instead.
     const int other = words.count("distance") ? 3 : 1;
-    if (world.rank == other) EXPECT(outcome.result.check == "passed");
+    if (world.rank == other) EXPECT(result.check == "passed");
   }
 }
 
@@ -187,9 +199,9 @@ RANKED_TEST(groups_run_at_once_and_apart, 4) {
   EXPECT(sum == (world.rank < 2 ? 0 + 1 : 2 + 3));
   EXPECT(said(result) == "ok: -");
   EXPECT(result.check == "passed");
-  const Outcome both = run_case({"id", "pingpong", {{"group", "2"}, {"bytes", "16"}, {"mode", "fixed"}}}, session);
+  const Result both = run_case({"id", "pingpong", {{"group", "2"}, {"bytes", "16"}, {"mode", "fixed"}}}, session);
   EXPECT(both.ranks == 4);
-  EXPECT(both.result.check == "passed");
+  EXPECT(both.check == "passed");
 }
 
 RANKED_TEST(the_slowest_group_counts, 4) {
