@@ -236,20 +236,23 @@ int run(const Options& options, double mpi_init_s) {
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<Format> format;
   // Only rank 0 writes; if it fails, it tells all ranks.
+  int wrong = 0;
   std::string trouble;
   if (root) {
     try {
       if (!options.out.empty()) recorder = std::make_unique<Recorder>(options.out);
       if (!driven) format = make_format(options.format);
     } catch (const UsageError& error) {
-      trouble = error.what();
+      wrong = 2, trouble = error.what();
+    } catch (const WriteError& error) {
+      wrong = cannot_write, trouble = error.what();
     }
   }
-  int proceed = trouble.empty();
-  session.group.broadcast(&proceed, sizeof proceed);
-  if (!proceed) throw UsageError(trouble);
+  session.group.broadcast(&wrong, sizeof wrong);
+  if (wrong == cannot_write) throw WriteError(trouble);
+  if (wrong) throw UsageError(trouble);
 
-  int failed = 0;
+  int failed = 0, proceed = 1;
   std::optional<ActivityMeter> activity;  // where kiviat reads the results
   if (driven) activity.emplace(session);
   const auto record = [&](const std::string& json) {
@@ -268,7 +271,7 @@ int run(const Options& options, double mpi_init_s) {
       };
     }
     session.group.broadcast(&proceed, sizeof proceed);
-    if (!proceed) return 1;
+    if (!proceed) return cannot_write;
     const Result result = run_case(spec, session);
     const std::string beside = activity ? activity->next() : "null";
     if (root) {
@@ -280,7 +283,7 @@ int run(const Options& options, double mpi_init_s) {
   if (root) {
     if (driven) record(json::Object().field("event", "end").text());
     if (format) format->end();
-    failed = !proceed || (failed && !driven);
+    failed = proceed ? failed && !driven : cannot_write;
   }
   session.group.broadcast(&failed, sizeof failed);
   return failed;
@@ -328,6 +331,9 @@ int main(int argc, char** argv) {
   } catch (const UsageError& error) {
     if (rank == 0) std::fprintf(stderr, "kiviat-bench: %s\n", error.what());
     code = 2;
+  } catch (const WriteError& error) {
+    if (rank == 0) std::fprintf(stderr, "kiviat-bench: %s\n", error.what());
+    code = cannot_write;
   } catch (const std::exception& error) {
     // An error on a single rank: abort, because the others would wait for ever.
     std::fprintf(stderr, "kiviat-bench: rank %d: %s\n", rank, error.what());

@@ -6,14 +6,14 @@
 #include <cerrno>
 #include <cstring>
 
-#include "support/failure.hpp"
 #include "support/json.hpp"
 
 namespace kiviat {
 
 Recorder::Recorder(const std::string& path)
     : path_(path), descriptor_(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
-  if (descriptor_ < 0) throw UsageError("cannot write '" + path + "': " + std::strerror(errno) + "; give another file");
+  if (descriptor_ < 0)
+    throw WriteError("cannot write '" + path + "': " + std::strerror(errno) + "; make room or give another file");
 }
 
 Recorder::~Recorder() { close(descriptor_); }
@@ -25,7 +25,7 @@ bool Recorder::line(const std::string& json) {
     const auto n = write(descriptor_, text.data() + written, text.size() - written);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      std::fprintf(stderr, "kiviat-bench: cannot write '%s': %s; free space and resume the run\n", path_.c_str(),
+      std::fprintf(stderr, "kiviat-bench: cannot write '%s': %s; make room and resume the run\n", path_.c_str(),
                    std::strerror(errno));
       failed_ = true;
       return false;

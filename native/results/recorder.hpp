@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <stdexcept>
 #include <string>
 
 #include "benchmark/case.hpp"
@@ -9,9 +10,15 @@
 
 namespace kiviat {
 
+// Results cannot be written. The program ends with exit code `cannot_write`, and the run can be resumed.
+struct WriteError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+inline constexpr int cannot_write = 74;  // EX_IOERR of sysexits.h
+
 class Recorder {
  public:
-  // Appends to `path`; throws UsageError if it cannot be opened.
+  // Appends to `path`; throws WriteError if it cannot be opened.
   explicit Recorder(const std::string& path);
   ~Recorder();
   Recorder(const Recorder&) = delete;

@@ -13,7 +13,7 @@ from .ledger import RECORDS, RUN, run_json
 
 GRACE_S = 3.0
 # Files of a killed launcher and its ranks; Kiviat removes them after its own launches only.
-OF_LAUNCHERS = re.compile(rf"/dev/shm/(vader|psm|mpich|sm_)|{world.TEMPORARY}/(ompi|pmix|prte|hydra)")
+OF_LAUNCHERS = re.compile(rf"/dev/shm/(vader|psm|mpich|sm_|ucx_shm)|{world.TEMPORARY}/(ompi|pmix|prte|hydra)")
 # The folder of a finished basic program, which trials of builds build; others are unfinished.
 _BASIC = re.compile(r"basic-.*-[0-9a-f]{16}")
 

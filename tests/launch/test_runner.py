@@ -309,6 +309,19 @@ def test_a_disk_that_fills_up_under_kiviat_bench(run: Run, monkeypatch: pytest.M
     assert len(run.launches) == 1
 
 
+@pytest.mark.both_mpis
+def test_a_program_that_cannot_write_its_results_ends_the_run(run: Run) -> None:
+    """Cases of such a launch have no record, so that a resumed run measures them.
+
+    If a file system was read-only for a moment, simulated cases once counted as failed.
+    """
+    message = "cannot write .*/launches/0: .*Read-only file system; finished results are kept, .* --resume /"
+    with pytest.raises(InputError, match=message):
+        run(plan(case("a/1"), case("b/1", "no_room"), case("c/1")), timeout_s=5)
+    assert run.outcomes() == [("a/1", "ok")]
+    assert run.launches[0]["outcome"] == "failed"
+
+
 def test_a_folder_that_cannot_be_written(run: Run) -> None:
     run.directory = Path("/proc/kiviat")
     with pytest.raises(InputError, match="cannot write /proc/kiviat"):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kiviat.launch.run.program import CANNOT_WRITE
 from kiviat.record import schema
 from kiviat.record.valid import first_wrong
 
@@ -306,10 +307,12 @@ def test_a_full_disk_ends_the_run_with_one_line(driven: Driven) -> None:
     Every event that could not be written once printed a message, and the case was measured in vain.
     """
     done = driven(2, *(f"{i} pingpong bytes=8" for i in range(5)), out=Path("/dev/full"))
-    assert done.returncode == 1
+    assert done.returncode == CANNOT_WRITE
     said = [line for line in done.stderr.splitlines() if "kiviat-bench" in line and "cannot write" in line]
     assert len(said) == 1
     assert "'/dev/full': No space left on device" in said[0]
+    done = driven(2, "0 pingpong bytes=8", out=Path("/proc/events"))
+    assert done.returncode == CANNOT_WRITE and "cannot write '/proc/events'" in done.stderr
 
 
 def test_cases_that_cannot_be_read_are_refused(driven: Driven) -> None:

@@ -56,7 +56,7 @@ def execute(request: ProfileRequest) -> int:
             "from MPI_Init on, so nothing was profiled"
         )
     elif not ended.profiles:
-        say(TOOL.missing(found.program))
+        say(TOOL.missing(found.program, ended.status))
     return ended.status or (0 if ended.profiles else 2)
 
 

@@ -49,7 +49,7 @@ def execute(request: TraceRequest) -> int:
         else:
             _say(f"`kiviat run --on simulated:MACHINE --replay {shlex.quote(str(output))}` replays it")
     else:
-        _say(tool.missing(found.program))
+        _say(tool.missing(found.program, ended.status))
     return ended.status or (0 if ended.written else 2)
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kiviat.launch.process.execution import last_words_in
 from kiviat.launch.process.processes import Marker
 from kiviat.launch.process.signals import Interrupts
 from kiviat.launch.run.activity import LaunchMonitor
 from kiviat.launch.run.events import Event
 from kiviat.launch.run.launch_record import Records, described, now, refuse_wrong_mpi, said
-from kiviat.launch.run.program import Events, Program
+from kiviat.launch.run.program import CANNOT_WRITE, Events, Program
 from kiviat.launch.run.supervise import LaunchResult, supervise
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.plan.case import Case
@@ -74,7 +76,10 @@ class Attempt:
         self._ended = False
 
     def run(self, interrupts: Interrupts) -> AttemptResult:
-        """Run the launch to its end, successful or not; no process or file of it is left."""
+        """Run the launch to its end, successful or not; no process or file of it is left.
+
+        Raise OSError if the program cannot write its results: further launches could not either.
+        """
         folder = self._spec.folder
         # The folder may exist: a kiviat that was killed before it published its launch left it.
         shutil.rmtree(folder, ignore_errors=True)
@@ -104,6 +109,8 @@ class Attempt:
                 self._take(event)
             if interrupts.signal is not None and (result.exit_status or not self._ended):
                 return self._interrupted(result.exit_status, interrupts.signal)
+            if result.exit_status == CANNOT_WRITE:
+                raise OSError(errno.EIO, last_words_in(folder) or "no room", str(folder))
             return self._conclude(result, self._reason(result, events))
         except BaseException as error:
             self._close("failed", None, str(error) or type(error).__name__)

@@ -14,6 +14,8 @@ from kiviat.launch.mpi import mpiexec
 from kiviat.launch.run.events import Event, Tail
 from kiviat.plan.case import Case
 
+CANNOT_WRITE = 74  # exit code of kiviat-bench (native/results/recorder.hpp)
+
 
 class Events(Protocol):
     """Events of a running launch, as in events.jsonl (docs/reference/formats.md)."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -74,21 +75,22 @@ def run_plan(
     """
     options, substrate = options or LauncherOptions(), substrate or Native()
     if substrate.machine and binary:
-        return simulate_plan(
-            plan,
-            toolchain,
-            binary,
-            run_id=run_id,
-            directory=directory,
-            done=done,
-            on_launch=on_launch,
-            on_record=on_record,
-            on_progress=on_progress,
-            options=options,
-            timeout_s=timeout_s,
-            first_launch=first_launch,
-            substrate=substrate,
-        )
+        with _resumable(directory):
+            return simulate_plan(
+                plan,
+                toolchain,
+                binary,
+                run_id=run_id,
+                directory=directory,
+                done=done,
+                on_launch=on_launch,
+                on_record=on_record,
+                on_progress=on_progress,
+                options=options,
+                timeout_s=timeout_s,
+                first_launch=first_launch,
+                substrate=substrate,
+            )
     run = _Run(
         plan=plan,
         toolchain=toolchain,
@@ -106,11 +108,22 @@ def run_plan(
         next_launch=first_launch,
         substrate=substrate,
     )
-    try:
+    with _resumable(directory):
         return run.execute(done)
+
+
+@contextmanager
+def _resumable(directory: Path) -> Iterator[None]:
+    """Add to errors of files how the run continues."""
+    try:
+        yield
     except OSError as error:
         where = error.filename or directory
-        raise InputError(f"cannot write {where}: {error.strerror}; {run.resumable}") from error
+        raise InputError(f"cannot write {where}: {error.strerror}; {_how_to_resume(directory)}") from error
+
+
+def _how_to_resume(directory: Path) -> str:
+    return f"finished results are kept, and `kiviat run --resume {directory.absolute()}` continues from there"
 
 
 def dry_run(
@@ -208,12 +221,6 @@ class _Run:
     world: int = 0
 
     @property
-    def resumable(self) -> str:
-        return (
-            f"finished results are kept, and `kiviat run --resume {self.folder.parent}` continues from there"
-        )
-
-    @property
     def total(self) -> int:
         return self.plan.launches * len(self.plan.cases) + self.further
 
@@ -296,7 +303,9 @@ class _Run:
         self.folder.mkdir(exist_ok=True)  # does not create the parent, a run's directory that vanished
         room = os.statvfs(self.folder)
         if room.f_bavail * room.f_frsize < _LEAST_ROOM_BYTES:
-            raise InputError(f"the disk of {self.folder.parent} is full; {self.resumable}")
+            raise InputError(
+                f"the disk of {self.folder.parent} is full; {_how_to_resume(self.folder.parent)}"
+            )
 
     def _record(self, record: Record) -> None:
         if record.phase == "launch":

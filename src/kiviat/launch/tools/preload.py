@@ -20,6 +20,7 @@ from kiviat.launch.mpi.linkage import launcher_family, launcher_place
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.vendors import vendors
 from kiviat.launch.process.children import tied
+from kiviat.launch.process.execution import exit_text
 from kiviat.launch.process.signals import Interrupted, Interrupts
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.record import InputError
@@ -112,12 +113,13 @@ class Tool:
                 status = started.wait()
         return folder, status if status >= 0 else 128 - status
 
-    def missing(self, program: str) -> str:
-        """Return the message for a program that left nothing behind."""
+    def missing(self, program: str, code: int) -> str:
+        """Return the message for a program that left nothing behind; `code` is its exit code."""
+        ended = f"the command ended with {exit_text(code)}; " if code else ""
         return (
-            f"there is no {self.noun}, because no MPI call of {program} was seen: it never came to the end "
-            "of MPI_Init, or its ranks cannot write to the folder of -o (give --state, a folder that all "
-            "nodes see, with room), or it loads its MPI in a way that hides it"
+            f"there is no {self.noun}: {ended}no MPI call of {program} was seen, because it never came to "
+            "the end of MPI_Init, or its ranks cannot write to the folder of -o (give --state, a folder that "
+            "all nodes see, with room), or it loads its MPI in a way that hides it"
         )
 
     def _refuse(self, output: Path) -> None:
