@@ -70,6 +70,16 @@ def test_not_a_number_is_not_json(run: RunDirectory) -> None:
     assert (run.path / "records.jsonl").read_bytes() == b""
 
 
+def test_a_signal_during_creation_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kiviat.store.directory.replace_run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        RunDirectory.create(tmp_path, "made-up", machine=MACHINE, plan=PLAN)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_interruption_is_kept_and_the_rest_can_be_resumed(run: RunDirectory) -> None:
     with pytest.raises(KeyboardInterrupt), run:
         run.set_launch(launch(0, 0))

@@ -58,22 +58,22 @@ class RunDirectory:
         """
         now = datetime.now(UTC)
         path = _new_directory(home, f"{now:%Y%m%d-%H%M%S}-{plain_name(name)}")
-        document: dict[str, Any] = {
-            "schema": RUN_SCHEMA,
-            "id": path.name,
-            "state": "running",
-            "version": __version__,
-            "created": _timestamp(now),
-            "finished": None,
-            "substrate": substrate,
-            "clock": clock,
-            "where": dict(where or {}),
-            "plan": plan,
-            "machine": machine,
-            "benchmarks": dict(benchmarks or {}),
-            "launches": [dict(launch) for launch in launches],
-        }
         try:
+            document: dict[str, Any] = {
+                "schema": RUN_SCHEMA,
+                "id": path.name,
+                "state": "running",
+                "version": __version__,
+                "created": _timestamp(now),
+                "finished": None,
+                "substrate": substrate,
+                "clock": clock,
+                "where": dict(where or {}),
+                "plan": plan,
+                "machine": machine,
+                "benchmarks": dict(benchmarks or {}),
+                "launches": [dict(launch) for launch in launches],
+            }
             _refuse_unreadable(document)
             writer = lock(path)
             replace_run(path, document)
@@ -81,7 +81,7 @@ class RunDirectory:
         except OSError as error:
             rmtree(path, ignore_errors=True)
             raise _no_run(home, error) from None
-        except InputError:
+        except BaseException:  # also a signal, which would leave an empty folder
             rmtree(path, ignore_errors=True)
             raise
 
