@@ -46,8 +46,8 @@ _SECTION_TEXTS = {
     ),
     "collective": (
         "Collectives",
-        "Time from the first rank’s entry to the last rank’s exit, against size and against ranks. IMB and OSU "
-        "report the mean time of a rank in the call instead: time_rank_mean in the table of all cases.",
+        "Time from the first rank’s entry to the last rank’s exit, against size and against ranks. IMB and "
+        "OSU report the mean time of a rank in the call instead: time_rank_mean in the table of all cases.",
     ),
     "rate": ("Message rate", "Messages per second over all pairs, with a window of messages in flight."),
     "overlap": (
