@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <mutex>
 #include <type_traits>
 #include <vector>
 
@@ -67,6 +68,8 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   ~Event();
+  // Notes that `thread` writes an event, perhaps while the MPI executes this call.
+  void cross(const Thread& thread) { crossed_ = crossed_ || &thread != thread_; }
   void over() {
     if (recorder.stamps) left_s_ = clock::now();
   }
@@ -84,10 +87,13 @@ class Event {
   void before(Values... values) {
     if constexpr (requires { this->prepare(values...); })
       if (mine_) prepare(values...);
+    lock_.unlock();
   }
   template <class... Values>
   void after(Values... values) {
+    lock_.lock();
     if (!mine_) return;
+    recorder.thread = thread_;
     if constexpr (requires { this->take(values...); })
       take(values...);
     else
@@ -250,8 +256,14 @@ class Event {
   };
   void exchange(Comm comm, const Parts& out, const Parts& in, Requests requests);
 
+  void enter(double now_s);
+  void leave_call();
+
   Call call_;
-  bool mine_;          // whether the call is made by the recorded thread
+  Thread* thread_;
+  std::unique_lock<std::mutex> lock_;
+  bool mine_;             // whether the call is recorded
+  bool crossed_ = false;  // whether other threads wrote events since the call began
   bool want_ = false;  // whether the recorder needs the status
   int statuses_ = 1;   // number of statuses of the call
   const MPI_Status* status_ = nullptr;

@@ -83,7 +83,8 @@ using Word = std::uint64_t;
   X(members)       /* comm n (first zz:step length)…; members of a new comm as world ranks; with stamps */      \
   X(matched)       /* message; follows its probe and precedes its receive; with stamps only */                  \
   X(ends)          /* request that completes the comm_dup before it; with stamps only */                        \
-  X(control)       /* 1 if calls count from now on, else 0; with stamps only */
+  X(control)       /* 1 if calls count from now on, else 0; with stamps only */                                  \
+  X(thread)        /* thread ns; the next events are its, after ns of its own computation since its last event */
 // clang-format on
 
 enum class Operation : std::uint8_t {
@@ -92,7 +93,7 @@ enum class Operation : std::uint8_t {
 #undef KIVIAT_OPERATION
       count
 };
-inline constexpr int most_operations = 64;
+inline constexpr int most_operations = 96;
 static_assert(static_cast<int>(Operation::count) <= most_operations);
 
 // Special values of ranks and tags: MPI_PROC_NULL (or no colour) and wildcards.
@@ -104,7 +105,10 @@ inline constexpr Word world = 0, self = 1, unseen = UINT32_MAX;
 //   polls            unsuccessful MPI_Test…, MPI_Iprobe and MPI_Improbe calls
 //   sparse           MPI_Alltoallv calls with at least one empty part
 //   unsupported      1 + the number of the first call that cannot be replayed; 0 if there is none
-//   other_threads    calls of threads other than the recorded one; they are not in the stream
+//   other_threads    calls of threads other than the first, if they are not recorded: with stamps, or below
+//                    MPI_THREAD_SERIALIZED
+//   crossed          1 + the number of the first call that cannot be replayed because calls of other threads of the
+//                    process began or ended meanwhile; 0 if there is none
 //   unseen           uses of communicators and windows whose creation was not recorded
 //   lost             1 if the disk was full and events are missing
 //   stamps           1 if the stream contains time stamps instead of computation times
@@ -116,7 +120,8 @@ inline constexpr Word world = 0, self = 1, unseen = UINT32_MAX;
 #define KIVIAT_TRACE_FIELDS(X)                                                                                         \
   X(magic) X(rank) X(ranks) X(stage) X(length) X(events) X(computed_ns) X(elapsed_ns) X(clock_ns) X(polls) X(sparse)     \
   X(unsupported) X(other_threads) X(unseen) X(lost) X(process) X(started_s) X(node) X(stamps) X(begun_ns) X(clock)       \
-  X(offset_before_ns) X(moment_before_ns) X(trip_before_ns) X(offset_after_ns) X(moment_after_ns) X(trip_after_ns)
+  X(offset_before_ns) X(moment_before_ns) X(trip_before_ns) X(offset_after_ns) X(moment_after_ns) X(trip_after_ns)  \
+  X(crossed)
 // clang-format on
 #define KIVIAT_TRACE_TEXTS(X) X(host, 64) X(library, 128) X(program, 128)
 

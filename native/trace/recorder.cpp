@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <string_view>
 
 #include "platform/clock.hpp"
 #include "prof/location.hpp"
@@ -29,33 +30,53 @@ constexpr double at_once_s = 5e-6;
 // A gap shorter than this after an unsuccessful test is busy waiting, not computation.
 constexpr double polls_s = 2e-6;
 
-// True once a thread is recorded; only the first thread that calls MPI after MPI_Init is.
-std::atomic<bool> anybody{false};
-constinit thread_local bool mine __attribute__((tls_model("initial-exec"))) = false;
+// Not destroyed with its thread, because programs may call MPI while they exit.
+constinit thread_local Thread* here __attribute__((tls_model("initial-exec"))) = nullptr;
 
-bool is_mine() {
-  if (!mine && !anybody.exchange(true)) mine = true;
-  return mine;
-}
-
-// Records the computation since the last call.
-void note_computation() {
-  const double gap_s = clock::now() - recorder.left_s;
-  if (gap_s < at_once_s) {
-    if (!recorder.polling || gap_s > polls_s) recorder.computed_ns += static_cast<Word>(std::max(0.0, 1e9 * gap_s));
-  } else {
-    const std::int64_t took_ns =
-        clock::thread_ns() - recorder.left_ns - static_cast<std::int64_t>(recorder.header->clock_ns);
-    // Uses the larger time, because the processor-time clock may have a coarse resolution.
-    recorder.computed_ns +=
-        static_cast<Word>(std::clamp<std::int64_t>(took_ns, 0, static_cast<std::int64_t>(1e9 * gap_s)));
+// Returns the state of the calling thread. The mutex is held.
+Thread& this_thread() {
+  if (!here) {
+    here = recorder.threads.emplace_back(std::make_unique<Thread>()).get();
+    here->number = recorder.threads.size() - 1;
+    here->fresh = here->number > 0;
   }
-  recorder.polling = false;
+  return *here;
 }
 
-void go_on() {
-  recorder.left_ns = clock::thread_ns();
-  recorder.left_s = clock::now();
+// True for the first thread, the only one recorded unless the recorder is `threaded`.
+bool is_mine() {
+  const std::lock_guard guard(recorder.mutex);
+  return this_thread().number == 0;
+}
+
+// Returns the processor time, in ns, of a gap between calls; `since_ns` is what the clock read before it.
+Word computed_in(double gap_s, std::int64_t since_ns, std::int64_t (*clock_ns)()) {
+  const auto most_ns = static_cast<std::int64_t>(1e9 * std::max(0.0, gap_s));
+  if (gap_s < at_once_s) return static_cast<Word>(most_ns);
+  const std::int64_t took_ns = clock_ns() - since_ns - static_cast<std::int64_t>(recorder.header->clock_ns);
+  return static_cast<Word>(std::clamp<std::int64_t>(took_ns, 0, most_ns));
+}
+
+// Records the thread's computation since its last call. Before its first call, only what it computed since the last
+// call of any thread counts: when it was started is unknown.
+void note_computation(Thread& thread, double now_s) {
+  const double gap_s = now_s - (thread.fresh ? recorder.free_s : thread.left_s);
+  if (!thread.polling || gap_s > polls_s) thread.computed_ns += computed_in(gap_s, thread.left_ns, clock::thread_ns);
+  thread.polling = false;
+}
+
+// Records the computation up to the beginning of a call of the thread.
+void compute_until(Thread& thread, double now_s) {
+  if (recorder.threaded && recorder.inside.empty())
+    recorder.between_ns += computed_in(now_s - recorder.free_s, recorder.free_ns, clock::process_ns);
+  note_computation(thread, now_s);
+}
+
+void go_on(Thread& thread) {
+  if (recorder.threaded && recorder.inside.empty()) recorder.free_ns = clock::process_ns();
+  thread.left_ns = clock::thread_ns();
+  thread.left_s = recorder.free_s = clock::now();
+  thread.fresh = false;
 }
 
 std::string description() {
@@ -122,12 +143,24 @@ void Numbers::give_back(Word number) {
 }
 
 void Recorder::begin_event(Operation operation) {
+  for (Event* const call : inside) call->cross(*thread);
+  header->computed_ns += thread->computed_ns;
+  if (thread->number != last_thread) {
+    write(between_ns, Operation::thread);
+    stream.number(thread->number), stream.number(thread->computed_ns);
+    last_thread = thread->number;
+    thread->computed_ns = 0;
+  }
+  write(thread->computed_ns, operation);
+  thread->computed_ns = between_ns = 0;
+  event = operation, written = true;
+  ++header->counted[static_cast<int>(operation)].calls;
+}
+
+void Recorder::write(Word computed_ns, Operation operation) {
   stream.number(computed_ns);
   stream.number(static_cast<Word>(operation));
-  header->computed_ns += computed_ns;
-  computed_ns = 0;
-  event = operation, written = true;
-  ++header->events, ++header->counted[static_cast<int>(operation)].calls;
+  ++header->events;
 }
 
 void Recorder::stamp(Call call, double entered_s, double left_s) {
@@ -201,14 +234,43 @@ void Recorder::release(Word number) {
   request_ids.give_back(number);
 }
 
-Event::Event(Call call) : call_(call), mine_(is_mine()) {
+namespace {
+
+// Whether the call waits for the same call of other ranks or for their windows, and has no non-blocking form. If calls
+// of other threads begin or end meanwhile, it cannot be replayed, neither where it began nor where it ended.
+bool waits_for_calls(Call call) {
+  const std::string_view name = names[static_cast<int>(call)];
+  return name.starts_with("Comm_dup") || name.starts_with("Comm_idup") || name.starts_with("Comm_split") ||
+         name.starts_with("Comm_create") || name.starts_with("Intercomm_") || name.starts_with("Cart_") ||
+         name.starts_with("Graph_") || name.starts_with("Dist_graph_") || name.starts_with("Win_");
+}
+
+}  // namespace
+
+Event::Event(Call call) : call_(call) {
   nested() = 1;
+  const double now_s = clock::now();
+  lock_ = std::unique_lock(recorder.mutex);
+  thread_ = recorder.thread = &this_thread();
+  mine_ = recorder.threaded || thread_->number == 0;
   if (!mine_)
-    std::atomic_ref(recorder.header->other_threads).fetch_add(1, std::memory_order_relaxed);
+    ++recorder.header->other_threads;
   else if (recorder.stamps)
     entered_s_ = clock::now();
   else
-    note_computation();
+    enter(now_s);
+}
+
+void Event::enter(double now_s) {
+  compute_until(*thread_, now_s);
+  recorder.inside.push_back(this);
+}
+
+void Event::leave_call() {
+  std::erase(recorder.inside, this);
+  if (crossed_ && waits_for_calls(call_) && recorder.header->crossed == 0)
+    recorder.header->crossed = 1 + static_cast<Word>(call_);
+  go_on(*thread_);
 }
 
 Event::~Event() {
@@ -217,7 +279,7 @@ Event::~Event() {
     if (recorder.stream.full()) recorder.recording = false;
     if (recorder.written) recorder.stream.commit();
     recorder.written = false;
-    if (!recorder.stamps) go_on();
+    if (!recorder.stamps) leave_call();
   }
   nested() = 0;
 }
@@ -266,13 +328,16 @@ void begin() {
   header.stage = static_cast<Word>(trace::Stage::recording);
   pthread_atfork(nullptr, nullptr, in_child);
   recorder.stamps = stamps;
+  int level = MPI_THREAD_SINGLE;
+  KIVIAT_PMPI(Query_thread)(&level);
+  recorder.threaded = !stamps && level >= MPI_THREAD_SERIALIZED;
   if (stamps) note_clocks(header);
   recorder.begun_s = clock::now();
   header.elapsed_ns = static_cast<Word>(1e9 * recorder.begun_s);
   header.stamps = stamps, header.begun_ns = header.elapsed_ns;
   header.magic = trace::magic;
   recorder.recording = true;
-  go_on();
+  if (!stamps) go_on(this_thread());
 }
 
 void end() {
@@ -282,7 +347,10 @@ void end() {
   if (!recorder.recording) return;
   recorder.recording = false;
   trace::Header& header = *recorder.header;
-  if (is_mine() && !recorder.stamps) note_computation();
+  const std::lock_guard guard(recorder.mutex);
+  recorder.thread = &this_thread();
+  if (!recorder.threaded) recorder.thread = recorder.threads[0].get();
+  if (!recorder.stamps) compute_until(*recorder.thread, clock::now());
   recorder.begin_event(Operation::end);
   recorder.stream.commit();
   header.elapsed_ns = static_cast<Word>(1e9 * clock::now()) - header.elapsed_ns;

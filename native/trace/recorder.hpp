@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -64,16 +66,40 @@ struct Request {
   Word cancel_at = 0;
 };
 
+class Event;
+
+// State of a thread that calls MPI. `number`: in the order of first calls.
+struct Thread {
+  Word number = 0;
+  bool fresh = false;  // before its first call ends
+  // Wall-clock and processor time at the end of the last call, and computation not yet written to an event.
+  double left_s = 0;
+  std::int64_t left_ns = 0;
+  Word computed_ns = 0;
+  bool polling = false;
+  std::vector<Word> waiting;         // requests of the current call, in the order of its handles; `none` if inactive
+  std::vector<MPI_Status> statuses;  // used when the program ignores statuses but the recorder needs them
+};
+
 struct Recorder {
   std::atomic<bool> recording{false};
   int rank = 0, ranks = 0;
   trace::Stream stream;
   trace::Header* header = nullptr;
-  // Wall-clock and processor time at the end of the last call, and computation not yet written to an event.
-  double left_s = 0;
-  std::int64_t left_ns = 0;
-  Word computed_ns = 0;
-  bool polling = false, written = false;
+  // Held while a call is recorded, not while the MPI executes it. Protects everything below and the stream.
+  std::mutex mutex;
+  // If `threaded`, the program may call MPI from several threads, and all are recorded.
+  bool threaded = false;
+  std::vector<std::unique_ptr<Thread>> threads;
+  Thread* thread = nullptr;   // whose event is written
+  Word last_thread = 0;       // whose event was written last
+  std::vector<Event*> inside;  // calls that the MPI executes
+  // Since the last event: computation of the process while no thread was in a call, the thread of the next event having
+  // waited for another, perhaps. Counted from `free_s` and `free_ns` on, when the last call ended.
+  Word between_ns = 0;
+  double free_s = 0;
+  std::int64_t free_ns = 0;
+  bool written = false;
   // If `stamps`, entry and exit times of calls, relative to `begun_s`, are recorded instead of computation times.
   bool stamps = false;
   double begun_s = 0;
@@ -89,13 +115,11 @@ struct Recorder {
   std::unordered_map<std::uint64_t, Word> wins;
   std::unordered_multimap<std::uint64_t, Word> request_of;
   std::vector<Request> requests;
-  std::vector<Word> waiting;  // requests of the current call, in the order of its handles; `none` if inactive
   std::unordered_map<std::uint64_t, Matched> messages;
-  std::vector<MPI_Status> statuses;  // used when the program ignores statuses but the recorder needs them
 
   MPI_Comm no_comm;
 
-  // Writes computation time and operation; the parameters follow.
+  // Writes computation time and operation, after a change of threads; the parameters follow.
   void begin_event(Operation operation);
   // Writes the entry and exit times of `call`, after its events.
   void stamp(Call call, double entered_s, double left_s);
@@ -103,7 +127,7 @@ struct Recorder {
   void add_bytes(Word bytes) { header->counted[static_cast<int>(event)].bytes += bytes; }
   // Notes an unsuccessful test or probe.
   void polled() {
-    polling = true;
+    thread->polling = true;
     ++header->polls;
   }
   void unsupported(Call call);
@@ -119,6 +143,9 @@ struct Recorder {
   Word add_request(std::uint64_t key, const Asked& asked);
   Word add_active_request(std::uint64_t key);
   void release(Word request);
+
+ private:
+  void write(Word computed_ns, Operation operation);
 };
 
 extern Recorder recorder;

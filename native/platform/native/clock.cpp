@@ -17,11 +17,18 @@ double now() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-std::int64_t thread_ns() {
+namespace {
+
+std::int64_t processor_ns(clockid_t clock) {
   timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  clock_gettime(clock, &t);
   return std::int64_t{1'000'000'000} * t.tv_sec + t.tv_nsec;
 }
+
+}  // namespace
+
+std::int64_t thread_ns() { return processor_ns(CLOCK_THREAD_CPUTIME_ID); }
+std::int64_t process_ns() { return processor_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 double cost() {
   constexpr int calls = 64;

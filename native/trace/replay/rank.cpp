@@ -32,10 +32,15 @@ void Rank::run() {
   MPI_Op_create(no_sum, 0, &ordered_);
   comms_ = {{world, MPI_COMM_WORLD}, {self, MPI_COMM_SELF}};
   for (;;) {
-    compute(stream_.number());
+    const double ended_s = simgrid::s4u::Engine::get_clock();
+    compute(1e-9 * static_cast<double>(stream_.number()));
     const auto operation =
         static_cast<Operation>(stream_.number(static_cast<Word>(Operation::count) - 1, "the operation"));
     if (operation == Operation::end) break;
+    if (operation == Operation::thread) {
+      change_thread(ended_s);
+      continue;
+    }
     ++progress_.calls;
     step(operation);
   }
@@ -45,12 +50,24 @@ void Rank::finish() {
   if (!abandoned_.empty()) MPI_Waitall(static_cast<int>(abandoned_.size()), abandoned_.data(), MPI_STATUSES_IGNORE);
 }
 
+// The calls of a rank are issued one after another, in recorded order, but its threads compute at the same time: what
+// the next thread computed since its own last event counts from the end of that event on, and for a thread without
+// events, from that of the last event of the others.
+void Rank::change_thread(double ended_s) {
+  threads_[thread_] = ended_s;
+  thread_ = stream_.number();
+  const double since_s = threads_.try_emplace(thread_, ended_s).first->second;
+  const double wanted_s = 1e-9 * static_cast<double>(stream_.number()) * setting_.scale;
+  const double left_s = wanted_s - (simgrid::s4u::Engine::get_clock() - since_s);
+  if (left_s > 0) compute(left_s / setting_.scale);
+}
+
 // The simulator divides a core among the ranks placed on it.
-void Rank::compute(Word recorded_ns) {
+void Rank::compute(double recorded_s) {
   // The simulator's clock is a double: beyond 2^52 ns it cannot resolve nanoseconds, and short messages would take no
   // time or never end.
   constexpr double most_s = 1e-9 * (std::int64_t{1} << 52);
-  const double seconds = 1e-9 * static_cast<double>(recorded_ns) * setting_.scale;
+  const double seconds = recorded_s * setting_.scale;
   if (seconds <= 0) return;
   if (computed_s_ + seconds > most_s)
     stream_.refuse("the rank computes for more than 52 days, the longest time that the simulator's clock resolves");

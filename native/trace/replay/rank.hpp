@@ -63,7 +63,8 @@ class Rank {
     bool started = false, posted = false;
   };
 
-  void compute(Word recorded_ns);
+  void compute(double recorded_s);
+  void change_thread(double ended_s);
   void step(Operation operation);
   void send(Operation operation);
   void receive();
@@ -123,6 +124,9 @@ class Rank {
   Setting setting_;
   Progress& progress_;
   double computed_s_ = 0;
+  // The thread whose events are issued, and when the last event of each other thread ended.
+  Word thread_ = 0;
+  std::unordered_map<Word, double> threads_;
   // Indexed by the numbers in the trace. These are maps, not vectors, because a damaged file may contain huge numbers.
   std::unordered_map<Word, MPI_Comm> comms_;
   std::unordered_map<Word, Window> wins_;

@@ -178,6 +178,7 @@ def _of_rank(layout: Layout, about: JsonObject, ranks: int) -> RankTrace:
     sent = dict(zip(layout.operations, counted[1::2], strict=True))
     ended = about.whole("stage") == ENDED
     unsupported = about.whole("unsupported", 0, len(layout.calls))
+    crossed = about.whole("crossed", 0, len(layout.calls)) if "crossed" in about else 0  # new
     events, stream_bytes = about.whole("events"), about.whole("length")
     if not 2 * events <= stream_bytes <= (events + 1) * _MOST_OF_EVENT * (8 + ranks):
         raise ValueError(
@@ -195,6 +196,7 @@ def _of_rank(layout: Layout, about: JsonObject, ranks: int) -> RankTrace:
         bytes={name: value for name, value in sent.items() if value},
         unsupported=layout.calls[unsupported - 1] if unsupported else None,
         other_threads=about.whole("other_threads"),
+        crossed=layout.calls[crossed - 1] if crossed else None,
         unseen=about.whole("unseen"),
         sparse=about.whole("sparse"),
         lost=bool(about.whole("lost")),

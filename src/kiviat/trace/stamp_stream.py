@@ -145,6 +145,7 @@ class StampStream(MessageSteps):
             "matched": self._matched,
             "ends": self._ends,
             "control": self._control,
+            "thread": None,  # not with stamps
         }[name]
 
     # --- elements of the stream ---------------------------------------------------------------------

@@ -36,8 +36,9 @@ class RankTrace:
     `times` is None if the stream holds computation. If it holds times of calls instead, `computed_s` is 0,
     and `times` has the words of the header that describe the rank's clock.
 
-    `unsupported` is the first call that cannot be replayed, `other_threads` the number of calls by further
-    threads, `unseen` that of communicators and windows of unknown origin, `sparse` that of MPI_Alltoallv
+    `unsupported` is the first call that cannot be replayed, `crossed` the first that cannot because calls of
+    other threads began or ended meanwhile, `other_threads` the number of calls by threads that were not
+    recorded, `unseen` that of communicators and windows of unknown origin, `sparse` that of MPI_Alltoallv
     calls with empty parts. `lost` means that the stream is incomplete for lack of disk space. The stream has
     `stream_bytes`, compressed `packed_bytes`.
     """
@@ -52,6 +53,7 @@ class RankTrace:
     bytes: Mapping[str, int]
     unsupported: str | None
     other_threads: int
+    crossed: str | None
     unseen: int
     sparse: int
     lost: bool
@@ -136,8 +138,13 @@ class Trace:
                 return f"rank {rank.rank} calls MPI_{rank.unsupported}, which cannot be replayed"
             if rank.other_threads:
                 return (
-                    f"several threads of rank {rank.rank} call MPI, in an unknown order; "
-                    "record the program with one communicating thread"
+                    f"several threads of rank {rank.rank} call MPI without MPI_THREAD_SERIALIZED or more, or "
+                    "the recorder was an older one; record the program with this level"
+                )
+            if rank.crossed:
+                return (
+                    f"rank {rank.rank} calls MPI_{rank.crossed} while another thread calls MPI, which cannot "
+                    "be replayed; create communicators and use windows while no other thread calls MPI"
                 )
             if rank.unseen:
                 return f"rank {rank.rank} uses a communicator or a window whose creation was not recorded"
