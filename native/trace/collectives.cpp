@@ -63,16 +63,19 @@ void Event::maybe(Requests requests) {
 }
 
 void Event::take(Comm comm, Requests requests) {
+  if (between_groups(comm)) return barrier_between(comm, requests);
   if (on(Operation::barrier, comm)) maybe(requests);
 }
 
 void Event::take(Buffer, Count count, Type type, Number root, Comm comm, Requests requests) {
+  if (between_groups(comm)) return bcast_between(comm, count, type, root.value, requests);
   if (!on(Operation::bcast, comm)) return;
   recorder.stream.number(static_cast<Word>(root.value));
   part(count, type), maybe(requests);
 }
 
 void Event::take(Buffer, Buffer, Count count, Type type, Op op, Number root, Comm comm, Requests requests) {
+  if (between_groups(comm)) return reduce_between(comm, count, type, op, root.value, requests);
   if (!on(Operation::reduce, comm)) return;
   recorder.stream.number(static_cast<Word>(root.value));
   part(count, type), recorder.stream.number(op.commutes()), maybe(requests);
@@ -82,6 +85,13 @@ void Event::take(Buffer, Buffer, Count count, Type type, Op op, Number root, Com
 void Event::take(Buffer, Count count, Type type, Buffer, Count count_there, Type type_there, Number root, Comm comm,
                  Requests requests) {
   const Operation operation = of(call_);
+  if (between_groups(comm)) {
+    const bool gathers = operation == Operation::gather;
+    const auto bytes = [&](bool here) { return here ? count.value * type.size() : count_there.value * type_there.size(); };
+    const std::int64_t each = root.value == MPI_ROOT ? bytes(!gathers) : 0;
+    const std::int64_t own = root.value >= 0 ? bytes(gathers) : 0;
+    return with_root(comm, root.value, gathers, {.same = each}, own, requests);
+  }
   if (!on(operation, comm)) return;
   recorder.stream.number(static_cast<Word>(root.value));
   const bool is_root = recorder.comm(comm.value)->rank == root.value;
@@ -93,6 +103,11 @@ void Event::take(Buffer, Count count, Type type, Buffer, Count count_there, Type
 
 void Event::take(Buffer, Count count, Type type, Buffer, Counts counts, Ignored, Type type_there, Number root,
                  Comm comm, Requests requests) {
+  if (between_groups(comm)) {
+    const std::int64_t size = root.value == MPI_ROOT ? type_there.size() : 0;
+    const std::int64_t own = root.value >= 0 ? count.value * type.size() : 0;
+    return with_root(comm, root.value, true, {.counts = &counts, .size = size}, own, requests);
+  }
   if (!on(Operation::gatherv, comm)) return;
   const KnownComm& known = *recorder.comm(comm.value);
   recorder.stream.number(static_cast<Word>(root.value));
@@ -108,6 +123,11 @@ void Event::take(Buffer, Count count, Type type, Buffer, Counts counts, Ignored,
 
 void Event::take(Buffer, Counts counts, Ignored, Type type, Buffer, Count count, Type type_here, Number root, Comm comm,
                  Requests requests) {
+  if (between_groups(comm)) {
+    const std::int64_t size = root.value == MPI_ROOT ? type.size() : 0;
+    const std::int64_t own = root.value >= 0 ? count.value * type_here.size() : 0;
+    return with_root(comm, root.value, false, {.counts = &counts, .size = size}, own, requests);
+  }
   if (!on(Operation::scatterv, comm)) return;
   const KnownComm& known = *recorder.comm(comm.value);
   recorder.stream.number(static_cast<Word>(root.value));
@@ -128,6 +148,11 @@ void Event::take(Buffer, Count count, Type type, Buffer, Count count_there, Type
       call_ == Call::Ineighbor_alltoall)
     return exchange(comm, {.same = count.value * type.size()}, {.same = count_there.value * type_there.size()},
                     requests);
+  if (between_groups(comm)) {
+    const std::int64_t out = count.value * type.size(), in = count_there.value * type_there.size();
+    if (of(call_) == Operation::allgather) return allgather_between(comm, out, in, requests);
+    return with_all(comm, {.same = out}, {.same = in}, requests);
+  }
   if (!on(of(call_), comm)) return;
   part(count_there, type_there), maybe(requests);
 }
@@ -137,6 +162,8 @@ void Event::take(Buffer, Count count, Type type, Buffer, Counts counts, Ignored,
   if (call_ == Call::Neighbor_allgatherv || call_ == Call::Ineighbor_allgatherv)
     return exchange(comm, {.same = count.value * type.size()}, {.counts = &counts, .size = type_there.size()},
                     requests);
+  if (between_groups(comm))
+    return with_all(comm, {.same = count.value * type.size()}, {.counts = &counts, .size = type_there.size()}, requests);
   if (!on(Operation::allgatherv, comm)) return;
   const KnownComm& known = *recorder.comm(comm.value);
   const auto size = static_cast<Word>(type_there.size());
@@ -150,6 +177,8 @@ void Event::take(Buffer sent, Counts to, Ignored, Type type, Buffer, Counts from
                  Requests requests) {
   if (call_ == Call::Neighbor_alltoallv || call_ == Call::Ineighbor_alltoallv)
     return exchange(comm, {.counts = &to, .size = type.size()}, {.counts = &from, .size = type_there.size()}, requests);
+  if (between_groups(comm))
+    return with_all(comm, {.counts = &to, .size = type.size()}, {.counts = &from, .size = type_there.size()}, requests);
   if (!on(Operation::alltoallv, comm)) return;
   const int ranks = recorder.comm(comm.value)->size;
   const Counts& out = sent.in_place ? from : to;
@@ -173,6 +202,8 @@ void Event::take(Buffer sent, Counts to, Ignored, Types types, Buffer, Counts fr
                  Comm comm, Requests requests) {
   if (call_ == Call::Neighbor_alltoallw || call_ == Call::Ineighbor_alltoallw)
     return exchange(comm, {.counts = &to, .types = &types}, {.counts = &from, .types = &types_there}, requests);
+  if (between_groups(comm))
+    return with_all(comm, {.counts = &to, .types = &types}, {.counts = &from, .types = &types_there}, requests);
   if (!on(Operation::alltoallw, comm)) return;
   const auto ranks = static_cast<std::size_t>(recorder.comm(comm.value)->size);
   std::vector<std::int64_t> out(ranks), in(ranks);
@@ -189,11 +220,16 @@ void Event::take(Buffer sent, Counts to, Ignored, Types types, Buffer, Counts fr
 }
 
 void Event::take(Buffer, Buffer, Count count, Type type, Op op, Comm comm, Requests requests) {
+  if (between_groups(comm)) {
+    if (of(call_) == Operation::allreduce) return allreduce_between(comm, count, type, op, requests);
+    return reduce_scatter_between(comm, nullptr, count, type, op, requests);
+  }
   if (!on(of(call_), comm)) return;
   part(count, type), recorder.stream.number(op.commutes()), maybe(requests);
 }
 
 void Event::take(Buffer, Buffer, Counts counts, Type type, Op op, Comm comm, Requests requests) {
+  if (between_groups(comm)) return reduce_scatter_between(comm, &counts, {0}, type, op, requests);
   if (!on(Operation::reduce_scatter, comm)) return;
   const int ranks = recorder.comm(comm.value)->size;
   const auto size = static_cast<Word>(type.size());
@@ -206,8 +242,13 @@ void Event::take(Buffer, Buffer, Counts counts, Type type, Op op, Comm comm, Req
 }
 
 void Event::exchange(Comm comm, const Parts& out, const Parts& in, Requests requests) {
-  if (!on(Operation::neighbours, comm)) return;
   const Neighbours with = neighbours_of(comm.value);
+  lists(comm, with.to, out, with.from, in, requests);
+}
+
+void Event::lists(Comm comm, const std::vector<int>& to, const Parts& out, const std::vector<int>& from,
+                  const Parts& in, Requests requests) {
+  if (!on(Operation::neighbours, comm)) return;
   const auto list = [&](const std::vector<int>& others, const Parts& parts, bool sent) {
     recorder.stream.number(others.size());
     for (std::size_t at = 0; at < others.size(); ++at) {
@@ -217,7 +258,7 @@ void Event::exchange(Comm comm, const Parts& out, const Parts& in, Requests requ
       if (sent && others[at] != MPI_PROC_NULL) recorder.add_bytes(bytes);
     }
   };
-  list(with.to, out, true), list(with.from, in, false);
+  list(to, out, true), list(from, in, false);
   maybe(requests);
 }
 

@@ -39,6 +39,10 @@ void Event::members(Word made, MPI_Comm of) {
 }
 
 void Event::take(Comm comm, Number colour, Number key, NewComm made) {
+  if (between_groups(comm)) {
+    if (made.value() != recorder.no_comm) pair(made.value());
+    return;
+  }
   if (!on(Operation::comm_split, comm)) return;
   recorder.stream.signed_number(colour.value == MPI_UNDEFINED ? trace::nobody : colour.value);
   recorder.stream.signed_number(key.value);
@@ -49,9 +53,17 @@ void Event::take(Comm comm, Number colour, Number key, NewComm made) {
 }
 
 void Event::derive(Comm parent, NewComm made, const Requests* requests) {
-  if (call_ == Call::Intercomm_create || call_ == Call::Intercomm_merge) return recorder.unsupported(call_);
   const KnownComm* const known = recorder.comm(parent.value);
-  if (!known) return;
+  if (!known) {
+    if (recorder.stamps && call_ == Call::Intercomm_merge) recorder.unsupported(call_);
+    return;
+  }
+  if (known->remote > 0 && requests) return recorder.unsupported(call_);
+  if (call_ == Call::Intercomm_merge) return merge(made.value());
+  if ((call_ == Call::Intercomm_create || known->remote > 0) && made.value() != recorder.no_comm) {
+    pair(made.value());
+    return;
+  }
   if (call_ == Call::Comm_dup || call_ == Call::Comm_dup_with_info || call_ == Call::Comm_idup) {
     on(Operation::comm_dup, parent);
     const Word number = recorder.add_comm(made.value(), known->size, known->rank);
@@ -78,7 +90,9 @@ void Event::derive(Comm parent, NewComm made, const Requests* requests) {
 
 void Event::prepare(NewComm comm) {
   if (call_ != Call::Comm_free && call_ != Call::Comm_disconnect) return;
-  if (on(Operation::comm_free, Comm{comm.value()})) recorder.remove_comm(comm.value());
+  if (!on(Operation::comm_free, Comm{comm.value()})) return;
+  if (const KnownComm* const known = between_groups({comm.value()})) within(Operation::comm_free, *known);
+  recorder.remove_comm(comm.value());
 }
 
 }  // namespace kiviat::prof

@@ -255,6 +255,33 @@ class Event {
     }
   };
   void exchange(Comm comm, const Parts& out, const Parts& in, Requests requests);
+  // Writes messages to some ranks and from some ranks, all at once, as one event.
+  void lists(Comm comm, const std::vector<int>& to, const Parts& out, const std::vector<int>& from, const Parts& in,
+             Requests requests);
+
+  // --- communicators between two groups: intercommunicators.cpp ----------------------------------------------------
+  // Returns null unless the communicator is known and between two groups.
+  static const KnownComm* between_groups(Comm comm);
+  // Records a new communicator, if it is between two groups; returns whether it is.
+  bool pair(MPI_Comm made);
+  // Records a communicator of both groups.
+  void merge(MPI_Comm made);
+  void barrier_between(Comm comm, Requests requests);
+  void bcast_between(Comm comm, Count count, Type type, int root, Requests requests);
+  void reduce_between(Comm comm, Count count, Type type, Op op, int root, Requests requests);
+  void allreduce_between(Comm comm, Count count, Type type, Op op, Requests requests);
+  void allgather_between(Comm comm, std::int64_t out, std::int64_t in, Requests requests);
+  void reduce_scatter_between(Comm comm, const Counts* counts, Count each, Type type, Op op, Requests requests);
+  void with_root(Comm comm, int root, bool to_root, const Parts& each, std::int64_t own, Requests requests);
+  void with_all(Comm comm, const Parts& out, const Parts& in, Requests requests);
+  // Events within the own group, whose root is its first rank.
+  void within(Operation operation, const KnownComm& known);
+  void within(Operation operation, const KnownComm& known, Word count, Word size);
+  void reduce_within(const KnownComm& known, Word count, Word size, Op op);
+  // Messages between a first rank and a rank of the other group.
+  void to_leader(const KnownComm& known, int leader, Word bytes);
+  void from_leader(const KnownComm& known, int leader, Word bytes);
+  void leaders_swap(const KnownComm& known, Word out, Word in);
 
   void enter(double now_s);
   void leave_call();

@@ -84,7 +84,9 @@ using Word = std::uint64_t;
   X(matched)       /* message; follows its probe and precedes its receive; with stamps only */                  \
   X(ends)          /* request that completes the comm_dup before it; with stamps only */                        \
   X(control)       /* 1 if calls count from now on, else 0; with stamps only */                                  \
-  X(thread)        /* thread ns; the next events are its, after ns of its own computation since its last event */
+  X(thread)        /* thread ns; the next events are its, after ns of its own computation since its last event */ \
+  X(intercomm)     /* n (first zz:step length)… of this group, the same of the other, as ranks of the world; new, and  \
+                      new of this group; events on the former name ranks of the other group */
 // clang-format on
 
 enum class Operation : std::uint8_t {

@@ -197,6 +197,7 @@ Word Recorder::add_comm(MPI_Comm comm, int size, int rank) {
 void Recorder::remove_comm(MPI_Comm comm) {
   const auto found = comms.find(key_of(comm));
   comm_ids.give_back(found->second.id);
+  if (found->second.remote > 0) comm_ids.give_back(found->second.within);
   comms.erase(found);
 }
 

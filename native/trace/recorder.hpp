@@ -34,9 +34,13 @@ class Numbers {
   std::size_t lowest_ = 0;  // no lower number is free
 };
 
+// `size` and `rank` are those in the own group. Between two groups, `remote` is the size of the other one, and `within`
+// the number of a communicator of the own group.
 struct KnownComm {
   Word id;
   int size, rank;
+  int remote = 0;
+  Word within = 0;
 };
 
 // Parameters of a point-to-point operation, kept with its request, because persistent requests need them at every

@@ -229,19 +229,18 @@ void Rank::reduce_scatter() {
 }
 
 void Rank::neighbours() {
-  const MPI_Comm over = comm();
+  const Comm& with = group();
   std::vector<int> targets, sources;
-  const int all = size_of(over);
   const auto list = [&](std::vector<int>& others) {
     std::vector<std::int64_t> sizes;
     for (Word left = stream_.number(); left > 0; --left) {
-      others.push_back(peer(all, From::one));
+      others.push_back(peer(with.comm, with.remote, From::one));
       sizes.push_back(static_cast<std::int64_t>(bytes(1, stream_.number())));
     }
     return sizes;
   };
   const std::vector<std::int64_t> to = list(targets), from = list(sources);
-  exchange(to, from, targets, sources, over, neighbours_tag, stream_.number());
+  exchange(to, from, targets, sources, with.comm, neighbours_tag, stream_.number());
 }
 
 }  // namespace kiviat::trace

@@ -30,7 +30,7 @@ int rank_in(MPI_Comm comm) {
 void Rank::run() {
   MPI_Op_create(no_sum, 1, &commuting_);
   MPI_Op_create(no_sum, 0, &ordered_);
-  comms_ = {{world, MPI_COMM_WORLD}, {self, MPI_COMM_SELF}};
+  comms_ = {{world, {MPI_COMM_WORLD}}, {self, {MPI_COMM_SELF}}};
   for (;;) {
     const double ended_s = simgrid::s4u::Engine::get_clock();
     compute(1e-9 * static_cast<double>(stream_.number()));
@@ -135,6 +135,8 @@ void Rank::step(Operation operation) {
     case comm_split:
     case comm_create:
       return new_comm(operation);
+    case intercomm:
+      return new_intercomm();
     case comm_free:
       return free_comm();
     case win_create:
@@ -190,7 +192,7 @@ Rank::Part Rank::part(bool summed) {
   return {static_cast<int>(count), element(size), all};
 }
 
-MPI_Comm Rank::comm() {
+const Rank::Comm& Rank::group() {
   const Word number = stream_.number();
   const auto found = comms_.find(number);
   if (found == comms_.end()) stream_.refuse("communicator " + std::to_string(number) + " does not exist");
@@ -209,6 +211,12 @@ int Rank::peer(int ranks, From from) {
   return static_cast<int>(told);
 }
 
+int Rank::peer(MPI_Comm over, const std::vector<int>& remote, From from) {
+  if (remote.empty()) return peer(size_of(over), from);
+  const int told = peer(static_cast<int>(remote.size()), from);
+  return told == MPI_PROC_NULL || told == MPI_ANY_SOURCE ? told : remote[static_cast<std::size_t>(told)];
+}
+
 int Rank::tag(From from) {
   const std::int64_t told = stream_.signed_number();
   if (told == any && from == From::any) return MPI_ANY_TAG;
@@ -225,8 +233,8 @@ MPI_Request* Rank::pending() {
 
 // --- point to point -----------------------------------------------------------------------------------
 void Rank::send(Operation operation) {
-  const MPI_Comm over = comm();
-  const int to = peer(size_of(over), From::one), with = tag(From::one);
+  const auto& [over, remote] = group();
+  const int to = peer(over, remote, From::one), with = tag(From::one);
   const Part what = part();
   const void* from = scratch(what.bytes);
   if (operation == Operation::ssend) {
@@ -239,15 +247,15 @@ void Rank::send(Operation operation) {
 }
 
 void Rank::receive() {
-  const MPI_Comm over = comm();
-  const int from = peer(size_of(over), From::any), with = tag(From::any);
+  const auto& [over, remote] = group();
+  const int from = peer(over, remote, From::any), with = tag(From::any);
   const Part what = part();
   MPI_Recv(scratch(what.bytes), what.count, what.type, from, with, over, MPI_STATUS_IGNORE);
 }
 
 void Rank::start_send(Operation operation) {
-  const MPI_Comm over = comm();
-  const int to = peer(size_of(over), From::one), with = tag(From::one);
+  const auto& [over, remote] = group();
+  const int to = peer(over, remote, From::one), with = tag(From::one);
   const Part what = part();
   Pending& request = slot(stream_.number()) = {.sends = true};
   const void* from = scratch(what.bytes);
@@ -258,26 +266,26 @@ void Rank::start_send(Operation operation) {
 }
 
 void Rank::start_receive() {
-  const MPI_Comm over = comm();
-  const int from = peer(size_of(over), From::any), with = tag(From::any);
+  const auto& [over, remote] = group();
+  const int from = peer(over, remote, From::any), with = tag(From::any);
   const Part what = part();
   Pending& request = slot(stream_.number()) = {};
   MPI_Irecv(scratch(what.bytes), what.count, what.type, from, with, over, &request.one);
 }
 
 void Rank::send_and_receive() {
-  const MPI_Comm over = comm();
-  const int all = size_of(over), to = peer(all, From::one), with = tag(From::one);
+  const auto& [over, remote] = group();
+  const int to = peer(over, remote, From::one), with = tag(From::one);
   const Part out = part();
-  const int from = peer(all, From::any), with_back = tag(From::any);
+  const int from = peer(over, remote, From::any), with_back = tag(From::any);
   const Part in = part();
   const auto [there, here] = scratch(out.bytes, in.bytes);
   MPI_Sendrecv(there, out.count, out.type, to, with, here, in.count, in.type, from, with_back, over, MPI_STATUS_IGNORE);
 }
 
 void Rank::probe() {
-  const MPI_Comm over = comm();
-  const int from = peer(size_of(over), From::any), with = tag(From::any);
+  const auto& [over, remote] = group();
+  const int from = peer(over, remote, From::any), with = tag(From::any);
   if (from == MPI_PROC_NULL) return;
   // Polls like MPI_Probe. The simulator does not recognise endless polling as deadlock, so this gives up after
   // `patience` polls without progress of other ranks; pauses between polls grow, so that is more than half an hour of
@@ -325,67 +333,6 @@ void Rank::cancel() {
   if (found == requests_.end() || found->second.one == MPI_REQUEST_NULL) return;
   MPI_Cancel(&found->second.one);
   found->second.cancelled = true;
-}
-
-// --- communicators ------------------------------------------------------------------------------------
-std::vector<int> Rank::ranks(int all) {
-  std::vector<int> members;
-  std::vector<bool> there(static_cast<std::size_t>(all));
-  for (int left = stream_.whole(all, "the number of members"); left > 0;) {
-    std::int64_t rank = stream_.whole(all - 1, "a member");
-    const std::int64_t step = stream_.signed_whole("the step between members");
-    for (int more = stream_.whole(left, "the number of members in a row"); more > 0; --more, --left, rank += step) {
-      if (rank < 0 || rank >= all || there[static_cast<std::size_t>(rank)])
-        stream_.refuse("group member " + std::to_string(rank) + " is outside the communicator of " +
-                       std::to_string(all) + " ranks, or listed twice");
-      there[static_cast<std::size_t>(rank)] = true;
-      members.push_back(static_cast<int>(rank));
-    }
-  }
-  return members;
-}
-
-void Rank::put_comm(Word number, MPI_Comm comm) {
-  if (number == world) return;  // this rank is not a member of the new communicator
-  if (comm == MPI_COMM_NULL || comms_.contains(number))
-    stream_.refuse("communicator " + std::to_string(number) +
-                   (comm == MPI_COMM_NULL ? " is created without this rank" : " already exists"));
-  comms_[number] = comm;
-}
-
-void Rank::new_comm(Operation operation) {
-  const MPI_Comm parent = comm();
-  MPI_Comm made = MPI_COMM_NULL;
-  if (operation == Operation::comm_dup) {
-    MPI_Comm_dup(parent, &made);
-  } else if (operation == Operation::comm_split) {
-    const int colour = stream_.signed_whole("the colour"), key = stream_.signed_whole("the key");
-    if (colour < nobody) stream_.refuse("colour " + std::to_string(colour) + " of MPI_Comm_split is negative");
-    MPI_Comm_split(parent, colour == nobody ? MPI_UNDEFINED : colour, key, &made);
-  } else {
-    const std::vector<int> members = ranks(size_of(parent));
-    if (std::ranges::find(members, rank_in(parent)) == members.end())
-      stream_.refuse("a communicator is created without this rank");
-    MPI_Group all, some;
-    MPI_Comm_group(parent, &all);
-    MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some);
-    MPI_Comm_create_group(parent, some, 0, &made);
-    MPI_Group_free(&all);
-    MPI_Group_free(&some);
-  }
-  put_comm(stream_.number(), made);
-}
-
-// A communicator with a pending barrier is not freed: the barrier is executed at the wait.
-void Rank::free_comm() {
-  const Word number = stream_.number();
-  const auto freed = comms_.find(number);
-  if (freed == comms_.end() || number == world || number == self)
-    stream_.refuse("communicator " + std::to_string(number) + " cannot be freed: it is predefined, or does not exist");
-  const bool used =
-      std::ranges::any_of(requests_, [&](const auto& one) { return one.second.barrier == freed->second; });
-  if (!used) MPI_Comm_free(&freed->second);
-  comms_.erase(freed);
 }
 
 }  // namespace kiviat::trace

@@ -50,6 +50,11 @@ class Rank {
     MPI_Comm barrier = MPI_COMM_NULL;
     bool sends = false, cancelled = false;
   };
+  // `remote`: ranks of the other group of a communicator between two groups, else empty.
+  struct Comm {
+    MPI_Comm comm = MPI_COMM_NULL;
+    std::vector<int> remote = {};
+  };
   struct Array {
     std::vector<int> counts = {}, nowhere = {};  // `nowhere`: displacements, all 0 because contents do not matter
     std::size_t most = 0, whole = 0;             // bytes of the largest part and of all parts
@@ -87,17 +92,21 @@ class Rank {
   void reduce_scatter();
   void neighbours();
   void new_comm(Operation operation);
+  void new_intercomm();
   void free_comm();
   void window(Operation operation);
   void remote(Operation operation);
   void synchronise(Operation operation);
 
-  MPI_Comm comm();
+  const Comm& group();
+  MPI_Comm comm() { return group().comm; }
   Window& window();
   enum class From { one, any };
   int root(MPI_Comm comm);
   // Reads a rank of a communicator of `ranks` ranks; wildcards are valid only with From::any.
   int peer(int ranks, From from);
+  // The same for a communicator; returns the rank in it of a rank of the other group, if there are two.
+  int peer(MPI_Comm over, const std::vector<int>& remote, From from);
   int tag(From from);
   // Reads count and element size. The result has elements of that size only for reductions (`summed`), whose algorithms
   // split vectors between elements; otherwise it uses predefined types, because SimGrid copies the payload of derived
@@ -116,6 +125,7 @@ class Rank {
   MPI_Request* pending();
   Pending& slot(Word number) { return requests_[number]; }
   void put_comm(Word number, MPI_Comm comm);
+  static MPI_Comm comm_of(MPI_Comm parent, const std::vector<int>& members);
   // Sends to[i] bytes to targets[i] and receives from[i] bytes from sources[i], all at once; skips empty parts.
   void exchange(const std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from,
                 const std::vector<int>& targets, const std::vector<int>& sources, MPI_Comm comm, int tag, Word request);
@@ -128,7 +138,7 @@ class Rank {
   Word thread_ = 0;
   std::unordered_map<Word, double> threads_;
   // Indexed by the numbers in the trace. These are maps, not vectors, because a damaged file may contain huge numbers.
-  std::unordered_map<Word, MPI_Comm> comms_;
+  std::unordered_map<Word, Comm> comms_;
   std::unordered_map<Word, Window> wins_;
   std::unordered_map<Word, Pending> requests_;
   std::vector<MPI_Request> abandoned_;  // sends whose requests were freed

@@ -146,6 +146,7 @@ class StampStream(MessageSteps):
             "ends": self._ends,
             "control": self._control,
             "thread": None,  # not with stamps
+            "intercomm": None,
         }[name]
 
     # --- elements of the stream ---------------------------------------------------------------------
