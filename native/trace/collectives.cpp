@@ -59,6 +59,7 @@ void Event::array(Counts counts, int ranks) {
 }
 
 void Event::maybe(Requests requests) {
+  if (split_) return recorder.stream.number(1 + add_apart({}));
   recorder.stream.number(requests.there() ? 1 + recorder.add_active_request(requests.key(0)) : 0);
 }
 

@@ -43,15 +43,18 @@ void Event::completed(const int* places, int count, bool own_order) {
     if (number(at) == none) continue;
     recorder.stream.number(number(at));
     Request& request = recorder.requests[number(at)];
-    if (request.wild) {
-      Asked asked = request.asked;
-      peer(asked, own_order || !places ? at : places[at]);
-      if (asked.peer >= 0) recorder.stream.patch(request.peer_at, trace::folded(asked.peer));
-      if (asked.tag >= 0) recorder.stream.patch(request.tag_at, trace::folded(asked.tag));
-    }
+    resolve(request, own_order || !places ? at : places[at]);
     request.active = false;
     if (!request.persistent) recorder.release(number(at));
   }
+}
+
+void Event::resolve(const Request& request, int place) {
+  if (!request.wild) return;
+  Asked asked = request.asked;
+  peer(asked, place);
+  if (asked.peer >= 0) recorder.stream.patch(request.peer_at, trace::folded(asked.peer));
+  if (asked.tag >= 0) recorder.stream.patch(request.tag_at, trace::folded(asked.tag));
 }
 
 // If the operation completed before it could be cancelled, the cancel event must not apply to it: patch its request to

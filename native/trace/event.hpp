@@ -5,8 +5,11 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <new>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -62,14 +65,17 @@ enum class Kind {
 #define KIVIAT_AFTER(after_, ...) e.after(KIVIAT_EACH(KIVIAT_VALUE_OF, __VA_ARGS__))
 #define KIVIAT_PASSED(kind, name) e.passed<Kind::kind>(name)
 
+// Whether a call waits for other ranks, and has a non-blocking form.
+bool blocks(Call call);
+
 class Event {
  public:
   explicit Event(Call call);
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   ~Event();
-  // Notes that `thread` writes an event, perhaps while the MPI executes this call.
-  void cross(const Thread& thread) { crossed_ = crossed_ || &thread != thread_; }
+  // Called before `writer` writes an event while the MPI executes this call, perhaps for another thread.
+  void split(const Thread& writer);
   void over() {
     if (recorder.stamps) left_s_ = clock::now();
   }
@@ -87,6 +93,8 @@ class Event {
   void before(Values... values) {
     if constexpr (requires { this->prepare(values...); })
       if (mine_) prepare(values...);
+    if constexpr (requires { this->begin(values...); })
+      if (recorder.threaded && blocks(call_)) remember(values...);
     lock_.unlock();
   }
   template <class... Values>
@@ -94,6 +102,7 @@ class Event {
     lock_.lock();
     if (!mine_) return;
     recorder.thread = thread_;
+    if (ends_apart()) return;
     if constexpr (requires { this->take(values...); })
       take(values...);
     else
@@ -286,11 +295,53 @@ class Event {
   void enter(double now_s);
   void leave_call();
 
+  // --- calls of several threads at once: overlap.cpp ----------------------------------------------------------------
+  // Write a blocking call as a non-blocking one.
+  void begin(Buffer, Count, Type, Number to, Number tag, Comm);
+  void begin(Buffer, Count, Type, Number source, Number tag, Comm, Status);
+  void begin(Buffer, Count, Type, Message, Status);
+  void begin(Buffer, Count, Type, Number to, Number tag, Buffer, Count, Type, Number source, Number tag_back, Comm,
+             Status);
+  void begin(Buffer, Count, Type, Number to, Number tag, Number source, Number tag_back, Comm, Status);
+  template <class... Values>
+    requires(std::is_same_v<std::tuple_element_t<sizeof...(Values) - 1, std::tuple<Values...>>, Comm>)
+  void begin(Values... values) {
+    const Comm comm = std::get<sizeof...(Values) - 1>(std::tuple(values...));
+    // The other ranks may record the same collective as one call, in another way.
+    if (between_groups(comm)) refuse_crossed();
+    ++recorder.header->apart;
+    take(values...);
+  }
+  // Keeps the parameters until the call ends.
+  template <class... Values>
+  void remember(Values... values) {
+    using All = std::tuple<Values...>;
+    static_assert(sizeof(All) <= sizeof parameters_ && std::is_trivially_destructible_v<All>);
+    new (parameters_) All(values...);
+    begin_ = [](Event& e) {
+      const auto begins = [&e](auto... all) { e.begin(all...); };
+      std::apply(begins, *std::launder(reinterpret_cast<All*>(e.parameters_)));
+    };
+  }
+  void begin_apart();
+  // Ends a call that is recorded as two events; returns false for another one.
+  bool ends_apart();
+  // Adds a request of such a call.
+  Word add_apart(const Asked& asked);
+  void refuse_crossed();
+  // Writes source and tag of a wildcard receive where it began.
+  void resolve(const Request& request, int place);
+  static Asked asked_for(Operation operation, Comm comm, Count count, Type type, int peer, int tag);
+
+  void (*begin_)(Event&) = nullptr;
+  bool split_ = false;
+  std::vector<Word> apart_;
+  alignas(std::max_align_t) std::byte parameters_[256];
+
   Call call_;
   Thread* thread_;
   std::unique_lock<std::mutex> lock_;
   bool mine_;             // whether the call is recorded
-  bool crossed_ = false;  // whether other threads wrote events since the call began
   bool want_ = false;  // whether the recorder needs the status
   int statuses_ = 1;   // number of statuses of the call
   const MPI_Status* status_ = nullptr;

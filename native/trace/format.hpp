@@ -111,6 +111,7 @@ inline constexpr Word world = 0, self = 1, unseen = UINT32_MAX;
 //                    MPI_THREAD_SERIALIZED
 //   crossed          1 + the number of the first call that cannot be replayed because calls of other threads of the
 //                    process began or ended meanwhile; 0 if there is none
+//   apart            blocking collectives that are recorded as a beginning and a wait for the same reason
 //   unseen           uses of communicators and windows whose creation was not recorded
 //   lost             1 if the disk was full and events are missing
 //   stamps           1 if the stream contains time stamps instead of computation times
@@ -123,7 +124,7 @@ inline constexpr Word world = 0, self = 1, unseen = UINT32_MAX;
   X(magic) X(rank) X(ranks) X(stage) X(length) X(events) X(computed_ns) X(elapsed_ns) X(clock_ns) X(polls) X(sparse)     \
   X(unsupported) X(other_threads) X(unseen) X(lost) X(process) X(started_s) X(node) X(stamps) X(begun_ns) X(clock)       \
   X(offset_before_ns) X(moment_before_ns) X(trip_before_ns) X(offset_after_ns) X(moment_after_ns) X(trip_after_ns)  \
-  X(crossed)
+  X(crossed) X(apart)
 // clang-format on
 #define KIVIAT_TRACE_TEXTS(X) X(host, 64) X(library, 128) X(program, 128)
 

@@ -38,7 +38,9 @@ bool is_persistent(Call call) {
          call == Call::Recv_init;
 }
 
-Asked asked_for(Operation operation, values::Comm comm, values::Count count, values::Type type, int peer, int tag) {
+}  // namespace
+
+Asked Event::asked_for(Operation operation, Comm comm, Count count, Type type, int peer, int tag) {
   const KnownComm* const known = recorder.comm(comm.value);
   return {operation,
           known ? known->id : trace::unseen,
@@ -47,8 +49,6 @@ Asked asked_for(Operation operation, values::Comm comm, values::Count count, val
           peer,
           tag};
 }
-
-}  // namespace
 
 void Event::message(Operation operation, const Asked& asked, std::int64_t sent_bytes) {
   recorder.begin_event(operation);

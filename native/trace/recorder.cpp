@@ -1,6 +1,7 @@
 #include "trace/recorder.hpp"
 
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <string_view>
 
 #include "platform/clock.hpp"
 #include "prof/location.hpp"
@@ -65,10 +65,17 @@ void note_computation(Thread& thread, double now_s) {
   thread.polling = false;
 }
 
+long times_blocked() {
+  rusage used{};
+  getrusage(RUSAGE_THREAD, &used);
+  return used.ru_nvcsw;
+}
+
 // Records the computation up to the beginning of a call of the thread.
 void compute_until(Thread& thread, double now_s) {
   if (recorder.threaded && recorder.inside.empty())
     recorder.between_ns += computed_in(now_s - recorder.free_s, recorder.free_ns, clock::process_ns);
+  if (recorder.at_once) thread.waited = thread.waited || thread.fresh || times_blocked() != thread.blocked;
   note_computation(thread, now_s);
 }
 
@@ -77,6 +84,7 @@ void go_on(Thread& thread) {
   thread.left_ns = clock::thread_ns();
   thread.left_s = recorder.free_s = clock::now();
   thread.fresh = false;
+  if (recorder.at_once) thread.blocked = times_blocked();
 }
 
 std::string description() {
@@ -143,16 +151,19 @@ void Numbers::give_back(Word number) {
 }
 
 void Recorder::begin_event(Operation operation) {
-  for (Event* const call : inside) call->cross(*thread);
+  split_others();
   header->computed_ns += thread->computed_ns;
   if (thread->number != last_thread) {
-    write(between_ns, Operation::thread);
+    // Threads that take turns at calls may wait without blocking, as those of OpenMP do. One that never blocked while
+    // calls at once are possible is assumed to have computed beside them.
+    write(at_once && !thread->waited ? 0 : between_ns, Operation::thread);
     stream.number(thread->number), stream.number(thread->computed_ns);
     last_thread = thread->number;
     thread->computed_ns = 0;
   }
   write(thread->computed_ns, operation);
   thread->computed_ns = between_ns = 0;
+  thread->waited = false;
   event = operation, written = true;
   ++header->counted[static_cast<int>(operation)].calls;
 }
@@ -235,19 +246,6 @@ void Recorder::release(Word number) {
   request_ids.give_back(number);
 }
 
-namespace {
-
-// Whether the call waits for the same call of other ranks or for their windows, and has no non-blocking form. If calls
-// of other threads begin or end meanwhile, it cannot be replayed, neither where it began nor where it ended.
-bool waits_for_calls(Call call) {
-  const std::string_view name = names[static_cast<int>(call)];
-  return name.starts_with("Comm_dup") || name.starts_with("Comm_idup") || name.starts_with("Comm_split") ||
-         name.starts_with("Comm_create") || name.starts_with("Intercomm_") || name.starts_with("Cart_") ||
-         name.starts_with("Graph_") || name.starts_with("Dist_graph_") || name.starts_with("Win_");
-}
-
-}  // namespace
-
 Event::Event(Call call) : call_(call) {
   nested() = 1;
   const double now_s = clock::now();
@@ -269,8 +267,6 @@ void Event::enter(double now_s) {
 
 void Event::leave_call() {
   std::erase(recorder.inside, this);
-  if (crossed_ && waits_for_calls(call_) && recorder.header->crossed == 0)
-    recorder.header->crossed = 1 + static_cast<Word>(call_);
   go_on(*thread_);
 }
 
@@ -332,6 +328,7 @@ void begin() {
   int level = MPI_THREAD_SINGLE;
   KIVIAT_PMPI(Query_thread)(&level);
   recorder.threaded = !stamps && level >= MPI_THREAD_SERIALIZED;
+  recorder.at_once = !stamps && level >= MPI_THREAD_MULTIPLE;
   if (stamps) note_clocks(header);
   recorder.begun_s = clock::now();
   header.elapsed_ns = static_cast<Word>(1e9 * recorder.begun_s);

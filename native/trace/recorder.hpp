@@ -81,6 +81,10 @@ struct Thread {
   std::int64_t left_ns = 0;
   Word computed_ns = 0;
   bool polling = false;
+  // How often the thread had blocked by the end of its last call, and whether it has since, perhaps to wait for another
+  // thread's call.
+  long blocked = 0;
+  bool waited = false;
   std::vector<Word> waiting;         // requests of the current call, in the order of its handles; `none` if inactive
   std::vector<MPI_Status> statuses;  // used when the program ignores statuses but the recorder needs them
 };
@@ -93,13 +97,14 @@ struct Recorder {
   // Held while a call is recorded, not while the MPI executes it. Protects everything below and the stream.
   std::mutex mutex;
   // If `threaded`, the program may call MPI from several threads, and all are recorded.
-  bool threaded = false;
+  bool threaded = false, at_once = false;  // at_once: MPI_THREAD_MULTIPLE
   std::vector<std::unique_ptr<Thread>> threads;
   Thread* thread = nullptr;   // whose event is written
   Word last_thread = 0;       // whose event was written last
-  std::vector<Event*> inside;  // calls that the MPI executes
-  // Since the last event: computation of the process while no thread was in a call, the thread of the next event having
-  // waited for another, perhaps. Counted from `free_s` and `free_ns` on, when the last call ended.
+  std::vector<Event*> inside;  // calls that the MPI executes, in the order in which they began
+  bool splitting = false;      // while split_others() works
+  // Since the last event: computation of the process while no thread was in a call, counted from `free_s` and `free_ns`
+  // on, when the last call ended. It precedes an event of another thread that may have waited for it.
   Word between_ns = 0;
   double free_s = 0;
   std::int64_t free_ns = 0;
@@ -125,6 +130,8 @@ struct Recorder {
 
   // Writes computation time and operation, after a change of threads; the parameters follow.
   void begin_event(Operation operation);
+  // Writes the beginnings of the calls of other threads that have not ended.
+  void split_others();
   // Writes the entry and exit times of `call`, after its events.
   void stamp(Call call, double entered_s, double left_s);
   // Adds to the bytes sent by the current kind of event.

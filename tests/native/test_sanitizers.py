@@ -163,7 +163,7 @@ def test_the_replayer(own_builds: None, tmp_path: Path) -> None:
             rank = rng.randrange(4)
             intact = (tmp_path / "intact" / f"{rank}.stream").read_bytes()
             (tmp_path / "streams" / f"{rank}.stream").write_bytes(streams.mutated_stream(rng, intact))
-        spec = start.of([replayer, tmp_path / "streams", tmp_path / "result.json", "1", "1"])
+        spec = start.of([replayer, tmp_path / "streams", tmp_path / "result.json", "1", "1", "0"])
         done = subprocess.run(
             spec.command,
             env={**os.environ, **start.environment},

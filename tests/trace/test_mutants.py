@@ -97,7 +97,7 @@ def replay(replayer: Path, recorded: dict[str, Path], tmp_path: Path) -> Replay:
         unpack(trace, tmp_path / "streams")
         for rank, stream in streams.items():
             (tmp_path / "streams" / f"{rank}.stream").write_bytes(stream)
-        words: list[str | Path] = [replayer, tmp_path / "streams", tmp_path / "result.json", "1", "1"]
+        words: list[str | Path] = [replayer, tmp_path / "streams", tmp_path / "result.json", "1", "1", "0"]
         most = (24 << 30, 24 << 30)
         done = subprocess.run(
             start.of(words).command,

@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     kiviat::trace::Cursor stream(name, 1);
     kiviat::trace::Progress progress;
-    kiviat::trace::Rank rank(stream, {.scale = 1, .sparse = size % 2 == 0}, progress);
+    kiviat::trace::Rank rank(stream, {.scale = 1, .sparse = size % 2 == 0, .apart = size % 3 == 0}, progress);
     rank.run();
     rank.finish();
   } catch (const std::runtime_error&) {

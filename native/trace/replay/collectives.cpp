@@ -9,7 +9,7 @@ namespace kiviat::trace {
 namespace {
 
 // Tags of messages that replace collectives; unlikely to be used by programs.
-constexpr int alltoall_tag = 7721, neighbours_tag = 7722;
+constexpr int alltoall_tag = 7721, neighbours_tag = 7722, barrier_tag = 7724;
 
 }  // namespace
 
@@ -48,7 +48,14 @@ std::vector<std::int64_t> Rank::parts(int ranks) {
 void Rank::barrier() {
   const MPI_Comm over = comm();
   const Word told = stream_.number();
-  if (told == 0)
+  if (setting_.apart) {
+    // The simulator has no non-blocking barrier: each rank sends a byte to each other one.
+    std::vector<int> everybody(static_cast<std::size_t>(size_of(over)));
+    std::iota(everybody.begin(), everybody.end(), 0);
+    std::vector<std::int64_t> bytes(everybody.size(), 1);
+    bytes[static_cast<std::size_t>(rank_in(over))] = 0;
+    exchange(bytes, bytes, everybody, everybody, over, barrier_tag, told);
+  } else if (told == 0)
     MPI_Barrier(over);
   else
     slot(told - 1) = {.barrier = over};
@@ -58,7 +65,7 @@ void Rank::rooted(Operation operation) {
   const MPI_Comm over = comm();
   const int at = root(over);
   const auto [count, type, bytes] = part();
-  MPI_Request* const request = pending();
+  MPI_Request* const request = pending_collective();
   const std::size_t all = operation == Operation::bcast || rank_in(over) != at
                               ? bytes
                               : Rank::bytes(static_cast<Word>(size_of(over)), bytes);
@@ -83,7 +90,7 @@ void Rank::rooted_array(Operation operation) {
   const auto [count, type, bytes] = part();
   Array all{.type = type};
   if (rank_in(over) == at) all = array(size_of(over));
-  MPI_Request* const request = pending();
+  MPI_Request* const request = pending_collective();
   const std::size_t most = std::max(bytes, all.most);
   const auto [out, in] = scratch(most, most);
   if (operation == Operation::gatherv)
@@ -99,7 +106,7 @@ void Rank::reduce() {
   const int at = root(over);
   const auto [count, type, bytes] = part(true);
   const MPI_Op op = operation(stream_.number() != 0);
-  MPI_Request* const request = pending();
+  MPI_Request* const request = pending_collective();
   const auto [out, in] = scratch(bytes, bytes);
   request ? MPI_Ireduce(out, in, count, type, op, at, over, request) : MPI_Reduce(out, in, count, type, op, at, over);
 }
@@ -107,7 +114,7 @@ void Rank::reduce() {
 void Rank::equal_parts(Operation operation) {
   const MPI_Comm over = comm();
   const auto [count, type, bytes] = part();
-  MPI_Request* const request = pending();
+  MPI_Request* const request = pending_collective();
   const std::size_t all = Rank::bytes(static_cast<Word>(size_of(over)), bytes);
   const auto [out, in] = scratch(all, all);
   if (operation == Operation::allgather)
@@ -122,7 +129,7 @@ void Rank::equal_parts(Operation operation) {
 void Rank::allgatherv() {
   const MPI_Comm over = comm();
   Array all = array(size_of(over));
-  MPI_Request* const request = pending();
+  MPI_Request* const request = pending_collective();
   std::exclusive_scan(all.counts.begin(), all.counts.end(), all.nowhere.begin(), 0);
   const auto [out, in] = scratch(all.most, all.whole);
   const int own = all.counts[static_cast<std::size_t>(rank_in(over))];
@@ -164,7 +171,7 @@ void Rank::alltoallv() {
   const int ranks = size_of(over);
   const Array to = array(ranks), from = array(ranks);
   const Word told = stream_.number();
-  if (setting_.sparse) {
+  if (setting_.sparse || setting_.apart) {
     const auto bytes = [](const Array& parts) {
       int size;
       MPI_Type_size(parts.type, &size);
@@ -198,7 +205,7 @@ void Rank::reduction(Operation kind) {
   const MPI_Comm over = comm();
   const auto [count, type, bytes] = part(true);
   const MPI_Op op = operation(stream_.number() != 0);
-  MPI_Request* const request = pending();
+  MPI_Request* const request = pending_collective();
   const std::size_t all =
       kind == Operation::reduce_scatter_block ? Rank::bytes(static_cast<Word>(size_of(over)), bytes) : bytes;
   const auto [out, in] = scratch(all, all);
@@ -222,7 +229,7 @@ void Rank::reduce_scatter() {
   const MPI_Comm over = comm();
   const Array parts = array(size_of(over));
   const MPI_Op op = operation(stream_.number() != 0);
-  MPI_Request* const request = pending();
+  MPI_Request* const request = pending_collective();
   const auto [out, in] = scratch(parts.whole, parts.whole);
   request ? MPI_Ireduce_scatter(out, in, parts.counts.data(), parts.type, op, over, request)
           : MPI_Reduce_scatter(out, in, parts.counts.data(), parts.type, op, over);

@@ -1,6 +1,6 @@
-// kiviat-replay STREAMS RESULT SCALE SPARSE: every simulated rank issues the MPI calls of STREAMS/RANK.stream and
-// computes SCALE times as long as recorded. Times and message counts are written to RESULT as JSON. SPARSE is 0 or 1,
-// see trace::Setting.
+// kiviat-replay STREAMS RESULT SCALE SPARSE APART: every simulated rank issues the MPI calls of STREAMS/RANK.stream and
+// computes SCALE times as long as recorded. Times and message counts are written to RESULT as JSON. SPARSE and APART are
+// 0 or 1, see trace::Setting.
 #include <mpi.h>
 #include <poll.h>
 #include <signal.h>
@@ -125,8 +125,8 @@ int main(int argc, char** argv) {
   static_cast<void>(watched);
   MPI_Init(&argc, &argv);
   try {
-    if (argc != 5) throw std::runtime_error("usage: kiviat-replay STREAMS RESULT SCALE SPARSE");
-    replay(argv[1], argv[2], {std::atof(argv[3]), *argv[4] == '1'});
+    if (argc != 6) throw std::runtime_error("usage: kiviat-replay STREAMS RESULT SCALE SPARSE APART");
+    replay(argv[1], argv[2], {std::atof(argv[3]), *argv[4] == '1', *argv[5] == '1'});
   } catch (const std::bad_alloc&) {
     std::fputs("kiviat-replay: not enough memory for message buffers\n", stderr);
     _exit(2);

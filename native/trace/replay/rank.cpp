@@ -43,6 +43,8 @@ void Rank::run() {
     }
     ++progress_.calls;
     step(operation);
+    if (own_ != MPI_REQUEST_NULL) MPI_Wait(&own_, MPI_STATUS_IGNORE);
+    own_ = MPI_REQUEST_NULL;
   }
 }
 
@@ -229,6 +231,11 @@ MPI_Request* Rank::pending() {
   if (told == 0) return nullptr;
   slot(told - 1) = {};
   return &slot(told - 1).one;
+}
+
+MPI_Request* Rank::pending_collective() {
+  MPI_Request* const request = pending();
+  return request || !setting_.apart ? request : &own_;
 }
 
 // --- point to point -----------------------------------------------------------------------------------

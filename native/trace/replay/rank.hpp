@@ -18,6 +18,9 @@ struct Setting {
   // True if any rank called MPI_Alltoallv with empty parts. SMPI's algorithms send empty messages, MPICH's and Open
   // MPI's do not. All ranks must choose the same algorithm, so one value holds for the whole trace.
   bool sparse;
+  // True if any rank made a collective while other threads of it called MPI. Such a collective is non-blocking in the
+  // trace, and so all ranks replay all collectives as such.
+  bool apart = false;
 };
 
 // Detects whether ranks other than those that probe for messages make progress.
@@ -121,8 +124,9 @@ class Rank {
   Word bytes(Word count, Word size);
   MPI_Datatype element(Word size);
   MPI_Op operation(bool commutes) const { return commutes ? commuting_ : ordered_; }
-  // Address of the call's request; null if the call blocks.
+  // Address of the call's request; null if the call blocks. A collective waits at its end if all are non-blocking.
   MPI_Request* pending();
+  MPI_Request* pending_collective();
   Pending& slot(Word number) { return requests_[number]; }
   void put_comm(Word number, MPI_Comm comm);
   static MPI_Comm comm_of(MPI_Comm parent, const std::vector<int>& members);
@@ -143,6 +147,7 @@ class Rank {
   std::unordered_map<Word, Pending> requests_;
   std::vector<MPI_Request> abandoned_;  // sends whose requests were freed
   std::vector<MPI_Request> waited_;
+  MPI_Request own_ = MPI_REQUEST_NULL;  // of a collective that blocked in the program
   std::unordered_map<Word, MPI_Datatype> elements_;
   MPI_Op commuting_ = MPI_OP_NULL, ordered_ = MPI_OP_NULL;
 };

@@ -197,6 +197,7 @@ def _of_rank(layout: Layout, about: JsonObject, ranks: int) -> RankTrace:
         unsupported=layout.calls[unsupported - 1] if unsupported else None,
         other_threads=about.whole("other_threads"),
         crossed=layout.calls[crossed - 1] if crossed else None,
+        apart=about.whole("apart") if "apart" in about else 0,
         unseen=about.whole("unseen"),
         sparse=about.whole("sparse"),
         lost=bool(about.whole("lost")),

@@ -15,7 +15,7 @@ from kiviat.trace.trace import Rate
 _LEVEL = 4  # compression level; streams are so repetitive that higher levels gain little
 _ABOUT = (
     *("rank", "stage", "length", "events", "computed_ns", "elapsed_ns", "polls", "sparse", "unsupported"),
-    *("other_threads", "crossed", "unseen", "lost", "node", "host", "counted"),
+    *("other_threads", "crossed", "apart", "unseen", "lost", "node", "host", "counted"),
 )
 # Of a recording of times.
 TIMES = (

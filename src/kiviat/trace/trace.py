@@ -38,7 +38,7 @@ class RankTrace:
 
     `unsupported` is the first call that cannot be replayed, `crossed` the first that cannot because calls of
     other threads began or ended meanwhile, `other_threads` the number of calls by threads that were not
-    recorded, `unseen` that of communicators and windows of unknown origin, `sparse` that of MPI_Alltoallv
+    recorded, `apart` that of collectives recorded as a beginning and a wait, `unseen` that of communicators and windows of unknown origin, `sparse` that of MPI_Alltoallv
     calls with empty parts. `lost` means that the stream is incomplete for lack of disk space. The stream has
     `stream_bytes`, compressed `packed_bytes`.
     """
@@ -54,6 +54,7 @@ class RankTrace:
     unsupported: str | None
     other_threads: int
     crossed: str | None
+    apart: int
     unseen: int
     sparse: int
     lost: bool

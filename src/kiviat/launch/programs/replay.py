@@ -110,8 +110,9 @@ def replay(
     program = build(toolchain, product=REPLAYER, tell=_tell)
     start = Simulated(machine, REPLAYER).start(toolchain, trace.ranks, folder, options)
     streams, result = folder / "streams", folder / "result.json"
-    sparse = any(one.sparse for one in trace.each)
-    words: list[str | Path] = [program, streams, result, f"{speed.scale:.17g}", str(int(sparse))]
+    sparse, apart = (any(getattr(one, name) for one in trace.each) for name in ("sparse", "apart"))
+    settings = [str(int(setting)) for setting in (sparse, apart)]
+    words: list[str | Path] = [program, streams, result, f"{speed.scale:.17g}", *settings]
     unpack(trace, streams)
     try:
         start.write(folder)
