@@ -69,7 +69,7 @@ WAITING = (
     *("api/", "cli/", "faults/", "launch/", "placement/", "plan/", "schedulers/", "setup/"),
     *(f"native/test_{name}.py" for name in ("dense", "faults", "gears", "hpccg", "lj", "npb", "program")),
     *("profiler/test_counts.py", "profiler/test_endings.py"),
-    *("trace/test_mutants.py", "trace/test_refused.py", "trace/test_replay.py"),
+    *(f"trace/test_{name}.py" for name in ("groups", "mutants", "refused", "replay", "threads")),
 )
 
 

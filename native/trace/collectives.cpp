@@ -88,7 +88,9 @@ void Event::take(Buffer, Count count, Type type, Buffer, Count count_there, Type
   const Operation operation = of(call_);
   if (between_groups(comm)) {
     const bool gathers = operation == Operation::gather;
-    const auto bytes = [&](bool here) { return here ? count.value * type.size() : count_there.value * type_there.size(); };
+    const auto bytes = [&](bool here) {
+      return here ? count.value * type.size() : count_there.value * type_there.size();
+    };
     const std::int64_t each = root.value == MPI_ROOT ? bytes(!gathers) : 0;
     const std::int64_t own = root.value >= 0 ? bytes(gathers) : 0;
     return with_root(comm, root.value, gathers, {.same = each}, own, requests);
@@ -164,7 +166,8 @@ void Event::take(Buffer, Count count, Type type, Buffer, Counts counts, Ignored,
     return exchange(comm, {.same = count.value * type.size()}, {.counts = &counts, .size = type_there.size()},
                     requests);
   if (between_groups(comm))
-    return with_all(comm, {.same = count.value * type.size()}, {.counts = &counts, .size = type_there.size()}, requests);
+    return with_all(comm, {.same = count.value * type.size()}, {.counts = &counts, .size = type_there.size()},
+                    requests);
   if (!on(Operation::allgatherv, comm)) return;
   const KnownComm& known = *recorder.comm(comm.value);
   const auto size = static_cast<Word>(type_there.size());

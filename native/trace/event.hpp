@@ -341,7 +341,7 @@ class Event {
   Call call_;
   Thread* thread_;
   std::unique_lock<std::mutex> lock_;
-  bool mine_;             // whether the call is recorded
+  bool mine_;          // whether the call is recorded
   bool want_ = false;  // whether the recorder needs the status
   int statuses_ = 1;   // number of statuses of the call
   const MPI_Status* status_ = nullptr;

@@ -67,7 +67,8 @@ void Event::merge(MPI_Comm made) {
 }
 
 void Event::to_leader(const KnownComm& known, int leader, Word bytes) {
-  message(Operation::send, {Operation::send, known.id, bytes, 1, leader, leaders_tag}, static_cast<std::int64_t>(bytes));
+  message(Operation::send, {Operation::send, known.id, bytes, 1, leader, leaders_tag},
+          static_cast<std::int64_t>(bytes));
 }
 
 void Event::from_leader(const KnownComm& known, int leader, Word bytes) {

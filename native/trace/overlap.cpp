@@ -1,7 +1,7 @@
-// Calls of several threads at once. The calls of a process are recorded as one stream, each where it ended. If events of
-// other threads come between the beginning and the end of a blocking call, it is recorded as two events, which cannot
-// block a replay in a way that did not block the program: a non-blocking call where it began, and its wait where it
-// ended. The former is written as late as possible: before the first event of another thread.
+// Calls of several threads at once. The calls of a process are recorded as one stream, each where it ended. If events
+// of other threads come between the beginning and the end of a blocking call, it is recorded as two events, which
+// cannot block a replay in a way that did not block the program: a non-blocking call where it began, and its wait where
+// it ended. The former is written as late as possible: before the first event of another thread.
 #include <string_view>
 
 #include "trace/event.hpp"

@@ -99,8 +99,8 @@ struct Recorder {
   // If `threaded`, the program may call MPI from several threads, and all are recorded.
   bool threaded = false, at_once = false;  // at_once: MPI_THREAD_MULTIPLE
   std::vector<std::unique_ptr<Thread>> threads;
-  Thread* thread = nullptr;   // whose event is written
-  Word last_thread = 0;       // whose event was written last
+  Thread* thread = nullptr;    // whose event is written
+  Word last_thread = 0;        // whose event was written last
   std::vector<Event*> inside;  // calls that the MPI executes, in the order in which they began
   bool splitting = false;      // while split_others() works
   // Since the last event: computation of the process while no thread was in a call, counted from `free_s` and `free_ns`

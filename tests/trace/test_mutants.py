@@ -139,6 +139,10 @@ def test_invalid_events_are_refused_with_the_reason(replay: Replay, recorded: di
         (("alltoallw", 0, 1, huge), "the repeat count of a size is"),
         (("wait", huge, huge), "the event is incomplete"),
         (("win_fence", huge), f"window {huge} does not exist"),
+        (("thread", huge, huge), "computes for more than 52 days"),
+        (("intercomm", 1, 2, 0, 1, 1, 2, 0, 1, 5, 6), "a rank is in both groups"),
+        (("intercomm", 1, 1, 0, 1, 1, 2, 0, 1, 5, 6), "created without this rank"),
+        (("intercomm", 1, 2, 0, 1, 1, 4, 0, 1, 5, 6), "a member is 4, but at most 3 is allowed"),
         (("stamp", 0, 0, 0), "the trace contains time stamps"),
         ((), "the event is incomplete"),
     ):
@@ -157,7 +161,7 @@ def test_a_trace_that_cannot_be_replayed(
     first, _, words, streams = recorded["trace"].read_bytes().split(b"\n", 3)
     about = json.loads(words)
     numbers = mutants.numbers_of(zlib.decompress(streams[: about["each"][0]["packed"]]))
-    numbers[:2] = 0, 63
+    numbers[:2] = 0, 95
     stream = mutants.stream_of(numbers)
     packed = zlib.compress(stream)
     streams = packed + streams[about["each"][0]["packed"] :]
@@ -169,5 +173,5 @@ def test_a_trace_that_cannot_be_replayed(
     said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("kiviat: ")]
     assert (
         len(said) == 1
-        and "the trace cannot be replayed: trace of rank 0, before byte 2: the operation is 63" in said[0]
+        and "the trace cannot be replayed: trace of rank 0, before byte 2: the operation is 95" in said[0]
     )

@@ -1,6 +1,6 @@
 // kiviat-replay STREAMS RESULT SCALE SPARSE APART: every simulated rank issues the MPI calls of STREAMS/RANK.stream and
-// computes SCALE times as long as recorded. Times and message counts are written to RESULT as JSON. SPARSE and APART are
-// 0 or 1, see trace::Setting.
+// computes SCALE times as long as recorded. Times and message counts are written to RESULT as JSON. SPARSE and APART
+// are 0 or 1, see trace::Setting.
 #include <mpi.h>
 #include <poll.h>
 #include <signal.h>

@@ -38,9 +38,9 @@ class RankTrace:
 
     `unsupported` is the first call that cannot be replayed, `crossed` the first that cannot because calls of
     other threads began or ended meanwhile, `other_threads` the number of calls by threads that were not
-    recorded, `apart` that of collectives recorded as a beginning and a wait, `unseen` that of communicators and windows of unknown origin, `sparse` that of MPI_Alltoallv
-    calls with empty parts. `lost` means that the stream is incomplete for lack of disk space. The stream has
-    `stream_bytes`, compressed `packed_bytes`.
+    recorded, `apart` that of collectives recorded as a beginning and a wait, `unseen` that of communicators
+    and windows of unknown origin, `sparse` that of MPI_Alltoallv calls with empty parts. `lost` means that
+    the stream is incomplete for lack of disk space. The stream has `stream_bytes`, compressed `packed_bytes`.
     """
 
     rank: int
@@ -53,8 +53,6 @@ class RankTrace:
     bytes: Mapping[str, int]
     unsupported: str | None
     other_threads: int
-    crossed: str | None
-    apart: int
     unseen: int
     sparse: int
     lost: bool
@@ -63,6 +61,8 @@ class RankTrace:
     packed_bytes: int
     crc32: int
     times: Mapping[str, int] | None = None
+    crossed: str | None = None
+    apart: int = 0
 
 
 @dataclass(frozen=True)

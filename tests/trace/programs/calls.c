@@ -167,12 +167,6 @@ static void others(void) {
   MPI_Comm_free(&grid);
 }
 
-static void two_groups(void) {
-  MPI_Comm half, both;
-  MPI_Comm_split(world, rank % 2, 0, &half);
-  MPI_Intercomm_create(half, 0, world, 1 - rank % 2, 0, &both);
-  MPI_Barrier(both);
-}
 #endif
 
 static void compute(void) {
@@ -194,7 +188,6 @@ int main(int argc, char** argv) {
     if (!strcmp(argv[at], "compute")) compute();
 #ifndef SIMULATED
     if (!strcmp(argv[at], "others")) others();
-    if (!strcmp(argv[at], "two_groups")) two_groups();
 #endif
     if (!strcmp(argv[at], "abort") && rank == 0) MPI_Abort(world, 3);
   }

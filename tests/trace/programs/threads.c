@@ -76,7 +76,7 @@ static void chain(char* name) {
   const int together = strcmp(name, "chain");
   if (rank % 2) {
     pthread_create(&thread, NULL, second_chain, name);
-    if (together) usleep(200000), MPI_Send(there, 200, MPI_BYTE, other, 2, world);
+    if (together) usleep(500000), MPI_Send(there, 200, MPI_BYTE, other, 2, world);
     if (!together) MPI_Recv(here, 200, MPI_BYTE, MPI_ANY_SOURCE, 2, world, MPI_STATUS_IGNORE);
     if (!together) MPI_Send(there, 300, MPI_BYTE, other, 3, world);
     pthread_join(thread, NULL);

@@ -1,0 +1,107 @@
+"""Programs whose threads call MPI, one at a time or at once: times of their replays are arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kiviat.cli.main import main
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.trace import read_trace
+
+from .conftest import SMALL, Record, replayed
+
+Built = Callable[..., Path]
+
+EACH_S, BYTE_S = 4.6e-6, 1 / 400e6  # a short message between nodes: latency, hop, sending, receiving; a byte
+
+
+@pytest.fixture
+def path(toolchain: Toolchain, built: Built, record: Record) -> Callable[[str], Path]:
+    """Return a function that records two ranks of a program."""
+
+    def recorded(name: str) -> Path:
+        done = record(toolchain, built(toolchain, "threads.c", "-pthread"), name, ranks=2)
+        assert (done.status, done.out) == (0, "done\n"), done.err
+        return done.path
+
+    return recorded
+
+
+def on_two_nodes(folder: Path, trace: Path, speed: str) -> dict[str, float]:
+    return replayed(folder, trace, "-n", "2x1", "--speed", speed)
+
+
+@pytest.mark.both_mpis
+def test_threads_that_take_turns(path: Callable[[str], Path], tmp_path: Path) -> None:
+    """A thread computes 5 ms before another one calls MPI, ten times. Threads do not compute at the same
+    time, though what one computes ends before calls of the other.
+    """
+    trace = path("turns")
+    messages_s = 10 * (EACH_S + 1004.5 * BYTE_S)
+    assert on_two_nodes(tmp_path, trace, "inf")["total_time"] == pytest.approx(messages_s, rel=1e-3)
+    assert on_two_nodes(tmp_path, trace, "1")["total_time"] == pytest.approx(50e-3 + messages_s, rel=0.04)
+    assert on_two_nodes(tmp_path, trace, "0.5")["total_time"] == pytest.approx(100e-3 + messages_s, rel=0.04)
+
+
+@pytest.mark.both_mpis
+def test_a_thread_computes_while_another_waits(path: Callable[[str], Path], tmp_path: Path) -> None:
+    """A thread receives a message that comes after 40 ms, and the other one sends after 60 ms of computation.
+
+    Without computation, the messages follow each other.
+    """
+    trace = path("hidden")
+    assert on_two_nodes(tmp_path, trace, "1")["total_time"] == pytest.approx(60e-3, rel=0.04)
+    both_s = 2 * (EACH_S + 100 * BYTE_S)
+    assert on_two_nodes(tmp_path, trace, "inf")["total_time"] == pytest.approx(both_s, rel=1e-3)
+
+
+@pytest.mark.both_mpis
+def test_calls_at_once(path: Callable[[str], Path], tmp_path: Path) -> None:
+    """The first message of an MPI_Sendrecv causes messages to and from another thread, and these its second.
+
+    If a replay made the call where it ended, or before the other thread's calls, it would not end.
+    """
+    trace = path("chain")
+    calls = read_trace(trace).each[1].calls
+    assert calls["irecv"] >= 1 and calls["wait"] >= 1 and "sendrecv" not in calls
+    time_s = 4 * EACH_S + (100 + 200 + 300 + 400) * BYTE_S
+    assert on_two_nodes(tmp_path, trace, "inf")["total_time"] == pytest.approx(time_s, rel=1e-3)
+
+
+@pytest.mark.parametrize(("name", "bytes_each"), [("allreduce", 100), ("barrier", 1)])
+def test_a_collective_beside_a_message(
+    name: str, bytes_each: int, path: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """A thread is in a collective, which other ranks begin after a message of its other thread."""
+    trace = path(name)
+    assert [one.apart for one in read_trace(trace).each] == [0, 1]
+    again = on_two_nodes(tmp_path, trace, "inf")
+    assert (again["network_messages"], again["network_bytes"]) == (3, 200 + 2 * bytes_each)
+    time_s = 2 * EACH_S + (200 + bytes_each) * BYTE_S
+    assert again["total_time"] == pytest.approx(time_s, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("dup", "rank 1 calls MPI_Comm_dup while another thread calls MPI"),
+        ("illegal", "several threads of rank 0 call MPI without MPI_THREAD_SERIALIZED"),
+    ],
+)
+def test_what_threads_may_not_do(
+    name: str,
+    said: str,
+    path: Callable[[str], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    trace = path(name)
+    monkeypatch.setenv("KIVIAT_RUNS", str(tmp_path / "runs"))
+    capsys.readouterr()
+    assert main(["run", "--on", f"simulated:{SMALL}", "--replay", str(trace)]) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1 and said in line
