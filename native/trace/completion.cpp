@@ -7,7 +7,7 @@ namespace kiviat::prof {
 // Looks up the requests of a completion call before the MPI overwrites their handles. Several requests may have the
 // same handle, because MPIs share one among sends that completed immediately; each occurrence gets another request.
 void Event::collect(Requests requests, int count) {
-  recorder.thread->waiting.clear();
+  thread_->waiting.clear();
   statuses_ = count;
   for (int place = 0; place < count; ++place) {
     Word chosen = none;
@@ -18,7 +18,7 @@ void Event::collect(Requests requests, int count) {
         request.picked = true;
         want_ = want_ || request.wild || request.cancelling;
       }
-    recorder.thread->waiting.push_back(chosen);
+    thread_->waiting.push_back(chosen);
   }
 }
 
@@ -28,7 +28,7 @@ void Event::collect(Requests requests, int count) {
 void Event::completed(const int* places, int count, bool own_order) {
   const auto number = [&](int at) {
     const auto place = static_cast<std::size_t>(places ? places[at] : at);  // may be out of range, see taken()
-    return place < recorder.thread->waiting.size() ? recorder.thread->waiting[place] : none;
+    return place < thread_->waiting.size() ? thread_->waiting[place] : none;
   };
   Word active = 0;
   for (int at = 0; at < count; ++at) {
@@ -73,8 +73,8 @@ void Event::cancelled(Word number, int place) {
 // requests are not replaced; then `told` is used.
 std::vector<int> Event::taken(Requests requests, std::vector<int> told) const {
   std::vector<int> gone;
-  for (int at = 0; at < static_cast<int>(recorder.thread->waiting.size()); ++at)
-    if (const Word number = recorder.thread->waiting[static_cast<std::size_t>(at)];
+  for (int at = 0; at < static_cast<int>(thread_->waiting.size()); ++at)
+    if (const Word number = thread_->waiting[static_cast<std::size_t>(at)];
         number != none && requests.key(at) != recorder.requests[number].key)
       gone.push_back(at);
   if (gone.size() != told.size() || std::ranges::is_permutation(gone, told)) return told;
@@ -83,15 +83,15 @@ std::vector<int> Event::taken(Requests requests, std::vector<int> told) const {
 
 // Ends a completion call; requests that are still active can be picked by later calls.
 void Event::leave() {
-  for (const Word number : recorder.thread->waiting)
+  for (const Word number : thread_->waiting)
     if (number != none) recorder.requests[number].picked = false;
-  recorder.thread->waiting.clear();
+  thread_->waiting.clear();
 }
 
 void Event::prepare(Requests requests) {
   if (call_ == Call::Start) return;
   collect(requests, 1);
-  Word number = recorder.thread->waiting[0];
+  Word number = thread_->waiting[0];
   leave();
   if (call_ == Call::Cancel && number != none) {
     recorder.begin_event(Operation::cancel);
@@ -190,9 +190,9 @@ void* Event::status_for(void* given) {
     status_ = static_cast<const MPI_Status*>(given);  // Fortran statuses have the same layout
     return given;
   }
-  recorder.thread->statuses.resize(static_cast<std::size_t>(std::max(1, statuses_)));
-  status_ = recorder.thread->statuses.data();
-  return recorder.thread->statuses.data();
+  thread_->statuses.resize(static_cast<std::size_t>(std::max(1, statuses_)));
+  status_ = thread_->statuses.data();
+  return thread_->statuses.data();
 }
 
 }  // namespace kiviat::prof

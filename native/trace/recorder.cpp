@@ -43,12 +43,6 @@ Thread& this_thread() {
   return *here;
 }
 
-// True for the first thread, the only one recorded unless the recorder is `threaded`.
-bool is_mine() {
-  const std::lock_guard guard(recorder.mutex);
-  return this_thread().number == 0;
-}
-
 // Returns the processor time, in ns, of a gap between calls; `since_ns` is what the clock read before it.
 Word computed_in(double gap_s, std::int64_t since_ns, std::int64_t (*clock_ns)()) {
   const auto most_ns = static_cast<std::int64_t>(1e9 * std::max(0.0, gap_s));
@@ -251,7 +245,7 @@ Event::Event(Call call) : call_(call) {
   const double now_s = clock::now();
   lock_ = std::unique_lock(recorder.mutex);
   thread_ = recorder.thread = &this_thread();
-  mine_ = recorder.threaded || thread_->number == 0;
+  mine_ = recorder.threaded || thread_->number == 0;  // only the first thread's calls, unless there may be more
   if (!mine_)
     ++recorder.header->other_threads;
   else if (recorder.stamps)
@@ -356,7 +350,10 @@ void end() {
 }
 
 void control(int level) {
-  if (!recorder.recording || !recorder.stamps || !is_mine()) return;
+  if (!recorder.recording || !recorder.stamps) return;
+  const std::lock_guard guard(recorder.mutex);
+  recorder.thread = &this_thread();
+  if (recorder.thread->number > 0) return;
   recorder.begin_event(Operation::control);
   recorder.stream.number(level != 0);
   recorder.stream.commit();

@@ -11,7 +11,7 @@ from kiviat.cli.main import main
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.trace import read_trace
 
-from .conftest import SMALL, Record, replayed
+from .conftest import SMALL, Record, kiviat, metrics, replayed
 
 Built = Callable[..., Path]
 
@@ -54,6 +54,12 @@ def test_a_thread_computes_while_another_waits(path: Callable[[str], Path], tmp_
     """
     trace = path("hidden")
     assert on_two_nodes(tmp_path, trace, "1")["total_time"] == pytest.approx(60e-3, rel=0.04)
+    # A message takes 30 ms more: the second one follows the first, and nothing is computed in between.
+    slow = tmp_path / "slow.toml"
+    slow.write_text(SMALL.read_text().replace('"3 us"', '"30 ms"'))
+    words = ("run", "--on", f"simulated:{slow}", "-n", "2x1", "--replay", trace, "--speed", "1")
+    assert kiviat(tmp_path, *words).returncode == 0
+    assert metrics(tmp_path)["total_time"] == pytest.approx(40e-3 + 2 * 30e-3, rel=0.04)
     both_s = 2 * (EACH_S + 100 * BYTE_S)
     assert on_two_nodes(tmp_path, trace, "inf")["total_time"] == pytest.approx(both_s, rel=1e-3)
 

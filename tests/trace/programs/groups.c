@@ -15,6 +15,7 @@ static void call(const char* name) {
   MPI_Request request = MPI_REQUEST_NULL, started[2];
   MPI_Comm again, merged, odd;
   MPI_Status status;
+  int at;
   for (int at = 0; at < others; ++at) counts[at] = 100 + 10 * mine + at, places[at] = 1000 * at;
   for (int at = 0; at < others; ++at) more[at] = 100 + 10 * at + mine;
   if (!strcmp(name, "messages")) {
@@ -57,8 +58,8 @@ static void call(const char* name) {
   if (!strcmp(name, "merge")) {
     /* The higher group comes first in the union, which sends a ring of messages. */
     MPI_Intercomm_merge(both, low, &merged);
-    MPI_Comm_rank(merged, &mine);
-    MPI_Sendrecv(there, 10 * (rank + 1), MPI_BYTE, (mine + 1) % ranks, 0, here, 1000, MPI_BYTE, (mine + ranks - 1) % ranks, 0, merged, ignored);
+    MPI_Comm_rank(merged, &at);
+    MPI_Sendrecv(there, 10 * (rank + 1), MPI_BYTE, (at + 1) % ranks, 0, here, 1000, MPI_BYTE, (at + ranks - 1) % ranks, 0, merged, ignored);
     MPI_Comm_free(&merged);
   }
   if (!strcmp(name, "dup")) {
