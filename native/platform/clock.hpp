@@ -14,6 +14,9 @@ double cost();
 // Returns the processor time of the calling thread in nanoseconds. It is real time of this machine, also under SMPI.
 std::int64_t thread_ns();
 
+// Returns that of another thread of the process, which has not ended.
+std::int64_t thread_ns(unsigned long pthread);
+
 // Returns the processor time of all threads of this process, in nanoseconds.
 std::int64_t process_ns();
 

@@ -39,6 +39,7 @@ Thread& this_thread() {
     here = recorder.threads.emplace_back(std::make_unique<Thread>()).get();
     here->number = recorder.threads.size() - 1;
     here->fresh = here->number > 0;
+    here->pthread = pthread_self();
   }
   return *here;
 }
@@ -67,18 +68,28 @@ long times_blocked() {
 
 // Records the computation up to the beginning of a call of the thread.
 void compute_until(Thread& thread, double now_s) {
-  if (recorder.threaded && recorder.inside.empty())
-    recorder.between_ns += computed_in(now_s - recorder.free_s, recorder.free_ns, clock::process_ns);
-  if (recorder.at_once) thread.waited = thread.waited || thread.fresh || times_blocked() != thread.blocked;
+  const double gap_s = now_s - recorder.free_s;
+  if (recorder.threads.size() == 1) {
+    // What the process computed matters only before calls of other threads.
+  } else if (recorder.inside.empty() && recorder.free_ns >= 0) {
+    recorder.between_ns += computed_in(gap_s, recorder.free_ns, clock::process_ns);
+  } else if (recorder.inside.empty()) {
+    const auto most_ns = static_cast<std::int64_t>(1e9 * std::max(0.0, gap_s));
+    const Thread& first = *recorder.threads[0];
+    const std::int64_t both_ns = clock::thread_ns(first.pthread) - first.left_ns + clock::thread_ns();
+    recorder.between_ns = static_cast<Word>(std::clamp<std::int64_t>(both_ns, 0, most_ns));
+  }
+  if (recorder.at_once && recorder.threads.size() > 1)
+    thread.waited = thread.waited || thread.fresh || times_blocked() != thread.blocked;
   note_computation(thread, now_s);
 }
 
 void go_on(Thread& thread) {
-  if (recorder.threaded && recorder.inside.empty()) recorder.free_ns = clock::process_ns();
+  if (recorder.at_once) thread.blocked = times_blocked();
+  if (recorder.threads.size() > 1 && recorder.inside.empty()) recorder.free_ns = clock::process_ns();
   thread.left_ns = clock::thread_ns();
   thread.left_s = recorder.free_s = clock::now();
   thread.fresh = false;
-  if (recorder.at_once) thread.blocked = times_blocked();
 }
 
 std::string description() {

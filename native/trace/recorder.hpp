@@ -75,6 +75,7 @@ class Event;
 // State of a thread that calls MPI. `number`: in the order of first calls.
 struct Thread {
   Word number = 0;
+  unsigned long pthread = 0;
   bool fresh = false;  // before its first call ends
   // Wall-clock and processor time at the end of the last call, and computation not yet written to an event.
   double left_s = 0;
@@ -107,7 +108,7 @@ struct Recorder {
   // on, when the last call ended. It precedes an event of another thread that may have waited for it.
   Word between_ns = 0;
   double free_s = 0;
-  std::int64_t free_ns = 0;
+  std::int64_t free_ns = -1;  // -1 while there is one thread
   bool written = false;
   // If `stamps`, entry and exit times of calls, relative to `begun_s`, are recorded instead of computation times.
   bool stamps = false;

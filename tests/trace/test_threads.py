@@ -56,7 +56,7 @@ def test_a_thread_computes_while_another_waits(path: Callable[[str], Path], tmp_
     assert on_two_nodes(tmp_path, trace, "1")["total_time"] == pytest.approx(60e-3, rel=0.04)
     # A message takes 30 ms more: the second one follows the first, and nothing is computed in between.
     slow = tmp_path / "slow.toml"
-    slow.write_text(SMALL.read_text().replace('"3 us"', '"30 ms"'))
+    slow.write_text(SMALL.read_text().replace('"small"', '"slow"').replace('"3 us"', '"30 ms"'))
     words = ("run", "--on", f"simulated:{slow}", "-n", "2x1", "--replay", trace, "--speed", "1")
     assert kiviat(tmp_path, *words).returncode == 0
     assert metrics(tmp_path)["total_time"] == pytest.approx(40e-3 + 2 * 30e-3, rel=0.04)

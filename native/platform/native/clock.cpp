@@ -1,5 +1,6 @@
 #include "platform/clock.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,10 @@ std::int64_t processor_ns(clockid_t clock) {
 }  // namespace
 
 std::int64_t thread_ns() { return processor_ns(CLOCK_THREAD_CPUTIME_ID); }
+std::int64_t thread_ns(unsigned long pthread) {
+  clockid_t clock;
+  return pthread_getcpuclockid(pthread, &clock) == 0 ? processor_ns(clock) : 0;
+}
 std::int64_t process_ns() { return processor_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 double cost() {

@@ -145,7 +145,7 @@ class Trace:
             if rank.crossed:
                 return (
                     f"rank {rank.rank} calls MPI_{rank.crossed} while another thread calls MPI, which cannot "
-                    "be replayed; create communicators and use windows while no other thread calls MPI"
+                    "be replayed; let other threads wait during such calls"
                 )
             if rank.unseen:
                 return f"rank {rank.rank} uses a communicator or a window whose creation was not recorded"
