@@ -46,14 +46,13 @@ static void* second_hidden(void* nothing) {
   return nothing;
 }
 static void first_hidden(void) {
-  busy(60);
+  busy(200);
   MPI_Send(there, 100, MPI_BYTE, other, 2, world);
 }
 static void hidden(void) {
   if (rank % 2) {
     with_thread(second_hidden, first_hidden);
   } else {
-    busy(40);
     MPI_Send(there, 100, MPI_BYTE, other, 1, world);
     MPI_Recv(here, 100, MPI_BYTE, other, 2, world, MPI_STATUS_IGNORE);
   }
