@@ -19,17 +19,17 @@ static void call(const char* name) {
   for (int at = 0; at < others; ++at) counts[at] = 100 + 10 * mine + at, places[at] = 1000 * at;
   for (int at = 0; at < others; ++at) more[at] = 100 + 10 * at + mine;
   if (!strcmp(name, "messages")) {
-    /* Rank i of one group sends to rank i of the other, sizes and tags tell who. */
+    /* Rank i of one group sends to rank i of the other, sizes tell who. */
     if (mine < others) {
-      MPI_Isend(there, 1000 * (rank + 1), MPI_BYTE, mine, 7 + rank, both, &started[0]);
-      MPI_Irecv(here, 1 << 20, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, both, &started[1]);
+      MPI_Isend(there, 1000 * (rank + 1), MPI_BYTE, mine, 7, both, &started[0]);
+      MPI_Irecv(here, 1 << 20, MPI_BYTE, MPI_ANY_SOURCE, 7, both, &started[1]);
       MPI_Wait(&started[1], &status);
       if (status.MPI_SOURCE != mine) exit(4);
       MPI_Wait(&started[0], ignored);
       MPI_Sendrecv(there, 50, MPI_BYTE, mine, 1, here, 50, MPI_BYTE, mine, 1, both, ignored);
     }
     if (mine == 0 && low) MPI_Send(there, 9, MPI_BYTE, others - 1, 3, both);
-    if (mine == own - 1 && !low) MPI_Probe(MPI_ANY_SOURCE, 3, both, &status), MPI_Recv(here, 9, MPI_BYTE, MPI_ANY_SOURCE, 3, both, ignored);
+    if (mine == own - 1 && !low) MPI_Probe(MPI_ANY_SOURCE, 3, both, &status), MPI_Recv(here, 9, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, both, ignored);
   }
   if (!strcmp(name, "barrier")) MPI_Barrier(both);
   if (!strcmp(name, "bcast")) MPI_Bcast(there, root == MPI_PROC_NULL ? 7 : 2000, MPI_BYTE, root, both);
