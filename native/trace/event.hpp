@@ -65,7 +65,7 @@ enum class Kind {
 #define KIVIAT_AFTER(after_, ...) e.after(KIVIAT_EACH(KIVIAT_VALUE_OF, __VA_ARGS__))
 #define KIVIAT_PASSED(kind, name) e.passed<Kind::kind>(name)
 
-// Whether a call waits for other ranks, and has a non-blocking form.
+// True if a call waits for other ranks, and has a non-blocking form.
 bool blocks(Call call);
 
 class Event {

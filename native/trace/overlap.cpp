@@ -9,7 +9,7 @@
 namespace kiviat::prof {
 namespace {
 
-// Whether the call waits for the same call of other ranks or for their windows, and has no non-blocking form. If events
+// True if the call waits for the same call of other ranks or for their windows, and has no non-blocking form. If events
 // of other threads come between, it cannot be replayed, neither where it began nor where it ended.
 bool waits_for_calls(Call call) {
   const std::string_view name = names[static_cast<int>(call)];

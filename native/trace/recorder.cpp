@@ -70,7 +70,7 @@ long times_blocked() {
 void compute_until(Thread& thread, double now_s) {
   const double gap_s = now_s - recorder.free_s;
   if (recorder.threads.size() == 1) {
-    // What the process computed matters only before calls of other threads.
+    // The computation of the whole process matters only before calls of other threads.
   } else if (recorder.inside.empty() && recorder.free_ns >= 0) {
     recorder.between_ns += computed_in(gap_s, recorder.free_ns, clock::process_ns);
   } else if (recorder.inside.empty()) {

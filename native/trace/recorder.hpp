@@ -82,8 +82,8 @@ struct Thread {
   std::int64_t left_ns = 0;
   Word computed_ns = 0;
   bool polling = false;
-  // How often the thread had blocked by the end of its last call, and whether it has since, perhaps to wait for another
-  // thread's call.
+  // Number of times that the thread had blocked by the end of its last call; `waited`: it has blocked since, perhaps to
+  // wait for another thread's call.
   long blocked = 0;
   bool waited = false;
   std::vector<Word> waiting;         // requests of the current call, in the order of its handles; `none` if inactive

@@ -1,4 +1,4 @@
-"""Which cases of a running run need further launches: those whose interval is still too wide."""
+"""Finds the cases of a running run whose interval is still too wide, so that they need further launches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FurtherLaunches:
         self._add(record.case, value if record.outcome == "ok" and record.check != "failed" else None)
 
     def add_rows(self, rows: Iterable[Row]) -> None:
-        """Add the results of earlier launches, of which rows come in the order of their metrics."""
+        """Add the results of earlier launches; the rows of a record come in the order of its metrics."""
         seen = set()
         for row in rows:
             if (row.launch, row.case) not in seen:

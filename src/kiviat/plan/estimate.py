@@ -23,7 +23,7 @@ _SLOW_STUDY = 2
 
 @dataclass(frozen=True)
 class Link:
-    """What a node's link does at least: seconds of a small message, bytes per second, ranks that share it."""
+    """A node's link: seconds of a small message, bytes per second, and how many ranks share it."""
 
     latency_s: float
     bytes_per_s: float

@@ -343,7 +343,7 @@ def _announce(planned: _Planned) -> None:
         f"plan {visible_cell(plan.name)}: {counted(len(plan.cases), 'case')} in "
         f"{counted(plan.launches, 'launch')}{more} with {toolchain.name}"
     )
-    # How long a simulation takes has nothing to do with the time that it simulates.
+    # The duration of a simulation does not follow from the time that it simulates.
     if planned.substrate.machine is None:
         words += f", about {duration(expected.likely_s)}, at most {duration(expected.at_most_s)}"
     print(words)
