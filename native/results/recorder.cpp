@@ -6,14 +6,19 @@
 #include <cerrno>
 #include <cstring>
 
+#include "support/failure.hpp"
 #include "support/json.hpp"
 
 namespace kiviat {
 
 Recorder::Recorder(const std::string& path)
     : path_(path), descriptor_(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
-  if (descriptor_ < 0)
-    throw WriteError("cannot write '" + path + "': " + std::strerror(errno) + "; make room or give another file");
+  if (descriptor_ >= 0) return;
+  const int why = errno;
+  const std::string message = "cannot write '" + path + "': " + std::strerror(why) + "; make room or give another file";
+  // The disk may take later what it refuses now; other reasons lie in the path.
+  if (why == EROFS || why == ENOSPC || why == EDQUOT || why == EIO) throw WriteError(message);
+  throw UsageError(message);
 }
 
 Recorder::~Recorder() { close(descriptor_); }

@@ -10,7 +10,7 @@
 
 namespace kiviat {
 
-// Results cannot be written. The program ends with exit code `cannot_write`, and the run can be resumed.
+// The disk takes no results now. The program ends with exit code `cannot_write`, and the run can be resumed.
 struct WriteError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -18,7 +18,7 @@ inline constexpr int cannot_write = 74;  // EX_IOERR of sysexits.h
 
 class Recorder {
  public:
-  // Appends to `path`; throws WriteError if it cannot be opened.
+  // Appends to `path`; throws UsageError or WriteError if it cannot be opened.
   explicit Recorder(const std::string& path);
   ~Recorder();
   Recorder(const Recorder&) = delete;
