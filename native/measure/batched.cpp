@@ -35,11 +35,23 @@ void Trial::batched_loops(const Loop& loop, Batch how) {
     add_group_times(mine, std::vector<bool>(mine.size(), true), static_cast<double>(calls) * how.divisor);
   };
 
+  const auto barrier_s = [&] {
+    constexpr int barriers = 4;
+    together();
+    const double start = clock::now();
+    for (int i = 0; i < barriers; ++i) together();
+    return worst((clock::now() - start) / barriers);
+  };
+
   std::int64_t calls;
   if (result_.mode == "adaptive") {
     // A batch lasts so long that two readings of the clock cost less than 1 % of it. The search for its length also
     // serves as warm-up.
-    const double batch_s = std::max(400 * session_.clock_cost_s, how.least_s),
+    // Without an initiator, ranks begin a batch as late as the barrier lets them go; on a slow network that is the time
+    // of a message, which a batch of a single call would report on top of its own.
+    const double apart_s = how.initiator ? 0 : barrier_s(),
+                 batch_s = std::max(
+                     {400 * session_.clock_cost_s, how.least_s, std::min(50 * apart_s, limits_.budget_s / 16)}),
                  warm_s = std::min(1e-3, limits_.budget_s / 40);
     double total_s = 0;
     // A preempted rank makes any batch look long, so the batch must be long enough twice in a row.

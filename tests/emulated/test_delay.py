@@ -10,11 +10,13 @@ from statistics import median
 
 import pytest
 
+from kiviat.cli.main import main
 from kiviat.launch.emulated import delaying
 from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.raw_tcp import half_round_trip_s
 from kiviat.launch.emulated.spec import Spec, parse_spec
 from kiviat.record import InputError
+from kiviat.store.read import load
 
 from .test_rates import MEASUREMENTS, close, rates
 
@@ -42,6 +44,20 @@ def test_a_delayed_link_keeps_its_rate() -> None:
         assert close(found, 1), found
         sent, received = cluster.traffic()["n1"].sent_bytes, cluster.traffic()["n2"].received_bytes
         assert abs(sent - received) < 0.02 * sent, "nothing is lost on the way"
+
+
+@pytest.mark.parametrize("benchmark", ["pingping", "sendrecv", "exchange"])
+def test_messages_both_ways_take_as_long_as_one_way(benchmark: str, tmp_path: Path) -> None:
+    """A slow network does not make both ways look slower.
+
+    Ranks begin a batch as far apart as a barrier leaves them, here by the time of a message. Batches were
+    once single calls on such networks, and reported twice the time.
+    """
+    words = ["-m", "8", "-n", "2", "--launches", "1", "--budget", "0.5", "--on", "emulated:2x1,delay=1ms"]
+    assert main(["run", "pingpong", benchmark, *words, "-o", str(tmp_path), "--quiet"]) == 0
+    (run,) = (path for path in tmp_path.iterdir() if path.name[0].isdigit())
+    times = {row.benchmark: row.p50 or 0.0 for row in load(run)[1] if row.metric == "time"}
+    assert 0.9 * times["pingpong"] < times[benchmark] < 1.3 * times["pingpong"], times
 
 
 def test_a_delay_that_is_too_short_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
