@@ -5,6 +5,7 @@ Both plan by measuring, outside the times, and use the serial FFTW of this machi
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 from math import log2
@@ -12,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.finding import Finding, judged, not_measured
-from benchmarks.mpi import LaunchError, Mpi
+from benchmarks.mpi import LaunchError, Mpi, linked_mpi
 from benchmarks.setting import Setting
 
 ROW = "fft"
@@ -27,13 +28,9 @@ _MOST_ERROR = 1e-12
 def measure(setting: Setting) -> Iterator[Finding]:
     length = _SHORT_LENGTH if setting.brief else _LENGTH
     for mpi in setting.mpis:
-        try:
-            program = mpi.compile(_SOURCE, "-march=native", "-lfftw3_mpi", "-lfftw3", "-lm")
-        except subprocess.CalledProcessError:
-            reason = (
-                "fftw_mpi.cpp does not compile: apt install libfftw3-mpi-dev, which Debian has for Open MPI"
-            )
-            yield not_measured(ROW, f"{length} points, {mpi.name}", _TARGET, reason)
+        program = _program(mpi)
+        if isinstance(program, str):
+            yield not_measured(ROW, f"{length} points, {mpi.name}", _TARGET, program)
             continue
         rates: dict[int, tuple[list[float], list[float]]] = {ranks: ([], []) for ranks in RANKS}
         for _ in setting.progress(range(setting.times(7, least=1)), f"{ROW}: {mpi.name}"):
@@ -55,6 +52,19 @@ def measure(setting: Setting) -> Iterator[Finding]:
                 ],
                 {"ours": ours, "fftw": theirs},
             )
+
+
+def _program(mpi: Mpi) -> Path | str:
+    """Return the program, or the reason why FFTW's library cannot be used with this MPI."""
+    try:
+        program = mpi.compile(_SOURCE, "-march=native", "-lfftw3_mpi", "-lfftw3", "-lm")
+    except subprocess.CalledProcessError:
+        return "fftw_mpi.cpp does not compile: apt install libfftw3-mpi-dev"
+    said = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
+    library = re.search(r"libfftw3_mpi\S* => (\S+)", said)
+    if library and linked_mpi(Path(library[1])) not in (None, mpi.key):
+        return f"{library[1]} is not linked with {mpi.name}"
+    return program
 
 
 def _ours(mpi: Mpi, ranks: int, length: int) -> float:

@@ -14,6 +14,7 @@ from statistics import fmean, median, variance
 from benchmarks.finding import Finding, Verdict
 from benchmarks.mpi import Mpi
 from benchmarks.setting import Setting
+from kiviat.record.units import format_bytes
 
 ROW = "launches"
 _SIZES = (8, 64 << 10, 1 << 20)
@@ -21,7 +22,7 @@ _AGAIN = 5
 _CASE = "pingpong ranks=2 budget_s=0.05"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is itself only: its variables cannot be hashed
 class Condition:
     """One change to a launch: words before the program, environment, controls of the cases."""
 
@@ -60,21 +61,19 @@ def measure(setting: Setting) -> Iterator[Finding]:
                 found[one].append(_launch(mpi, one))
         for one, launches in found.items():
             spreads = [_spread([times[size] for times in launches]) for size in _SIZES]
+            middle_s = {size: median(median(times[size]) for times in launches) for size in _SIZES}
             yield Finding(
                 ROW,
                 f"{one.name}, {mpi.name}",
                 "; ".join(
-                    f"{_size(size)} {between:.1%} between launches, {within:.1%} within"
+                    f"{format_bytes(size)} {between:.1%} between launches, {within:.1%} within"
                     for size, (between, within) in zip(_SIZES, spreads, strict=True)
                 ),
                 "",
                 Verdict.STATED,
                 [
                     f"standard deviations over {len(launches)} launches of {_AGAIN} cases each; medians: "
-                    + ", ".join(
-                        f"{_size(size)} {1e6 * median(median(times[size]) for times in launches):.3f} µs"
-                        for size in _SIZES
-                    )
+                    + ", ".join(f"{format_bytes(size)} {1e6 * middle_s[size]:.3f} µs" for size in _SIZES)
                 ],
                 {str(size): [times[size] for times in launches] for size in _SIZES},
             )
@@ -102,10 +101,3 @@ def _spread(launches: Sequence[Sequence[float]]) -> tuple[float, float]:
     within = fmean(variance(times) for times in logs)
     between = variance(list(map(fmean, logs))) - within / len(logs[0])
     return max(0.0, between) ** 0.5, within**0.5
-
-
-def _size(size: int) -> str:
-    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size >= unit:
-            return f"{size // unit} {name}"
-    return f"{size} B"

@@ -131,8 +131,8 @@ class Mpi:
         """
         BUILD.mkdir(exist_ok=True)
         program = BUILD / f"{source.stem}-{self.key}"
-        words = [str(self.toolchain.mpicxx), "-O3", "-DNDEBUG", "-std=c++20", *options]
-        words += [str(source), "-o", str(program)]
+        words = [str(self.toolchain.mpicxx), "-O3", "-DNDEBUG", "-std=c++20", str(source), *options]
+        words += ["-o", str(program)]  # libraries among the options must follow the source
         subprocess.run(words, check=True)
         return program
 
