@@ -143,6 +143,7 @@ def _many(setting: Setting) -> Iterator[Finding]:
     except InputError as error:
         yield not_measured(ROW, what, f"at most {_MERGE_S} s", str(error))
         return
+    library = TOOL.library(toolchain)  # built first: its folder has the platform that both simulations need
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program = folder / "neighbours"
@@ -151,9 +152,7 @@ def _many(setting: Setting) -> Iterator[Finding]:
         start = asked.starting(folder)
         start.write(folder)
         bare_s, bare_bytes = _simulation(start, folder)
-        counted_s, counted_bytes = _simulation(
-            profiling_simulated(asked, TOOL.library(toolchain), folder), folder
-        )
+        counted_s, counted_bytes = _simulation(profiling_simulated(asked, library, folder), folder)
         (path,) = folder.glob("world-*.profile")
         merged_s = float(json.loads(path.read_bytes().split(b"\n", 2)[1])["merged_s"])
         profile = read_profile(path)
