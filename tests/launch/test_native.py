@@ -122,6 +122,12 @@ def test_the_files_of_the_vendors_can_be_read() -> None:
             "This typically refers to a problem with your application.\n",
             "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)",
         ),
+        (
+            "srun: error: n2: task 1: Segmentation fault\n"
+            "srun: launch/slurm: _step_signal: Terminating StepId=134.0\n"
+            "srun: error: n1: tasks 0,3: Terminated\n",
+            "srun: error: n2: task 1: Segmentation fault",
+        ),
     ],
 )
 def test_the_line_that_says_why(text: str, words: str | None) -> None:

@@ -63,12 +63,15 @@ def run(slurm: Slurm, folder: Path, toolchain: Toolchain, *arguments: str) -> di
 def started(launches: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the launch in which MPI_Init succeeded.
 
-    On busy cores Debian's Open MPI 4.1.4 with pmix fails in MPI_Init in one of 25 launches, because a peer's
-    first message arrives before the first fence has completed. Kiviat then launches again, so only such
-    failures are accepted.
+    On busy cores Debian's Open MPI 4.1.4 with pmix fails in MPI_Init in one of 15 launches, because a peer's
+    first message arrives before the first fence has completed: a rank dies of SIGSEGV, and srun terminates the
+    others. Kiviat then launches again, so only such failures are accepted.
     """
     *dead, last = launches
-    assert len(dead) <= 2 and all(launch["mpi"] is None and launch["exit"] == 139 for launch in dead)
+    assert len(dead) <= 2
+    for launch in dead:
+        assert launch["mpi"] is None and launch["exit"] in (139, 143)
+        assert "Segmentation fault" in launch["reason"]
     return last
 
 

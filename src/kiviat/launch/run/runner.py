@@ -45,7 +45,7 @@ from kiviat.plan.plan import Plan
 from kiviat.record import InputError, Record
 
 _MAX_DEATHS = 3
-_MAX_BARREN = 2
+_MAX_BARREN = 3  # consecutive launches in which no case began
 _LEAST_ROOM_BYTES = 64 * 1024
 
 
