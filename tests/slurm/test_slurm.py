@@ -64,8 +64,8 @@ def started(launches: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the launch in which MPI_Init succeeded.
 
     On busy cores Debian's Open MPI 4.1.4 with pmix fails in MPI_Init in one of 15 launches, because a peer's
-    first message arrives before the first fence has completed: a rank dies of SIGSEGV, and srun terminates the
-    others. Kiviat then launches again, so only such failures are accepted.
+    first message arrives before the first fence has completed: a rank dies of SIGSEGV, and srun terminates
+    the others. Kiviat then launches again, so only such failures are accepted.
     """
     *dead, last = launches
     assert len(dead) <= 2

@@ -95,8 +95,8 @@ def last_words_in(folder: Path) -> str | None:
 _TELLING = re.compile(
     r"signal:? \d|exited on|Abort\(|MPI_ABORT|BAD TERMINATION|error|Error|ERROR|cannot|not enough"
 )
-# SimGrid and srun print the cause first, followed by lines about its consequences: srun names the ranks that it
-# ended because another one had died.
+# SimGrid and srun print the cause first, followed by lines about its consequences: srun names the ranks that
+# it ended because another one had died.
 _CAUSE = re.compile(r"Uncaught exception|/CRITICAL\]|srun: error: \S+: tasks? \d")
 
 
