@@ -16,6 +16,7 @@ SKIPPED = {
     "noise": "have no noise",
     "hpo_recv": "cannot say what the overhead is",
     "hpo_send": "cannot say what the overhead is",
+    **dict.fromkeys(("uniband", "biband"), "cannot say its rate"),
     "ibarrier": "does not synchronise",
     "latency_mt": "MPI_THREAD_MULTIPLE",
     "message_rate_mt": "MPI_THREAD_MULTIPLE",
@@ -129,6 +130,23 @@ def test_a_model_without_costs_of_processors_cannot_tell_overheads(small: Simula
     metrics = [metric["name"] for metric in overlapped["metrics"]]
     assert metrics == ["time", "time_compute", "time_overlapped"]
     assert overlapped["notes"]["overlap"].startswith("unavailable: the simulator")
+
+
+def test_streams_that_nothing_limits_have_no_rate(small: Simulation) -> None:
+    """Within a node of a model that knows ping-pong only, 64 messages took as long as one: 1 TB/s."""
+    archer = Simulation(small.toolchain, small.bench, small.folder, find_machine("archer"))
+    short, long = (f"uniband mode=once bytes={size}" for size in (8, 4194304))
+    for result in archer.cases(archer.places(2), [short, long]):
+        assert result["outcome"] == "skipped"
+        assert result["reason"].endswith("so it cannot say its rate")
+    between = archer.cases([(0, 0), (1, 0)], [short, long])
+    assert [result["outcome"] for result in between] == ["skipped", "ok"]
+    rates = {metric["name"]: metric["p50"] for metric in between[1]["metrics"]}
+    assert rates["bandwidth"] == pytest.approx(8.33e9, rel=0.02)  # of the adapter
+    # A single message is no stream, and messages that cross are known to take longer.
+    for case in (f"{short} window=1", short.replace("uniband", "biband")):
+        (result,) = archer.cases(archer.places(2), [case])
+        assert result["outcome"] == "ok"
 
 
 def test_cubes_are_cut_into_unequal_cells(small: Simulation) -> None:

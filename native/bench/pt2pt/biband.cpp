@@ -11,15 +11,15 @@ static void biband(Trial& t) {
   const Messages m(t, halves.partner);
 
   std::vector<MPI_Request> requests(2 * static_cast<std::size_t>(window));
-  t.batched(
-      [&](std::int64_t) {
-        for (int i = 0; i < window; ++i)
-          MPI_Irecv(m.in.next(), m.count, MPI_BYTE, halves.partner, 0, comm, &requests[i]);
-        for (int i = 0; i < window; ++i)
-          MPI_Isend(m.out.next(), m.count, MPI_BYTE, halves.partner, 0, comm, &requests[window + i]);
-        MPI_Waitall(2 * window, requests.data(), MPI_STATUSES_IGNORE);
-      },
-      {.divisor = static_cast<double>(window), .messages = 2.0 * halves.pairs});
+  const auto stream = [&](int messages) {
+    for (int i = 0; i < messages; ++i) MPI_Irecv(m.in.next(), m.count, MPI_BYTE, halves.partner, 0, comm, &requests[i]);
+    for (int i = 0; i < messages; ++i)
+      MPI_Isend(m.out.next(), m.count, MPI_BYTE, halves.partner, 0, comm, &requests[messages + i]);
+    MPI_Waitall(2 * messages, requests.data(), MPI_STATUSES_IGNORE);
+  };
+  refuse_free_streams(t, window, stream);
+  t.batched([&](std::int64_t) { stream(window); },
+            {.divisor = static_cast<double>(window), .messages = 2.0 * halves.pairs});
 }
 
 BENCHMARK(biband,

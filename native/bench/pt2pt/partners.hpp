@@ -2,6 +2,7 @@
 #pragma once
 
 #include "measure/trial.hpp"
+#include "platform/clock.hpp"
 #include "support/failure.hpp"
 
 namespace kiviat {
@@ -39,6 +40,24 @@ inline int window_of(const Trial& t) {
   const std::int64_t window = t.integer("window");
   if (window < 1 || window > 1'000'000) throw UsageError("window=" + std::to_string(window) + ": give 1 to 1000000");
   return static_cast<int>(window);
+}
+
+// Throws Skip if a model says nothing of what follows the first message of a stream. `stream` sends a number of
+// messages; if each further one adds next to nothing, neither links nor processors limit them, and the predicted rate
+// would have no bound. On real machines a further message takes a tenth of the first one's time or more. Collective.
+template <class Stream>
+void refuse_free_streams(Trial& t, int window, const Stream& stream) {
+  if (!t.deterministic() || window == 1) return;
+  const auto seconds = [&](int messages) {
+    t.together();
+    const double start_s = clock::now();
+    stream(messages);
+    return t.worst(clock::now() - start_s);
+  };
+  seconds(1);  // the first message on a communicator may need further ones
+  const double first_s = seconds(1), further_s = (seconds(window) - first_s) / (window - 1);
+  if (32 * further_s < first_s)
+    throw Skip("the model limits neither links nor processors in a stream of such messages, so it cannot say its rate");
 }
 
 }  // namespace kiviat

@@ -1,5 +1,7 @@
 // Uniband: each rank of the first half keeps a window of messages in flight to its partner in the
 // second half, which answers when the window is complete. Bandwidth and message rate over all pairs.
+#include <span>
+
 #include "bench/pt2pt/partners.hpp"
 
 using namespace kiviat;
@@ -17,19 +19,21 @@ static void uniband(Trial& t) {
     t.expects(data, {{0, data.first().size(), peer}});
 
   std::vector<MPI_Request> requests(window);
-  t.batched(
-      [&](std::int64_t) {
-        if (sender) {
-          for (MPI_Request& request : requests) MPI_Isend(data.next(), count, MPI_BYTE, peer, 0, comm, &request);
-          MPI_Waitall(window, requests.data(), MPI_STATUSES_IGNORE);
-          MPI_Recv(nullptr, 0, MPI_BYTE, peer, 1, comm, MPI_STATUS_IGNORE);
-        } else {
-          for (MPI_Request& request : requests) MPI_Irecv(data.next(), count, MPI_BYTE, peer, 0, comm, &request);
-          MPI_Waitall(window, requests.data(), MPI_STATUSES_IGNORE);
-          MPI_Send(nullptr, 0, MPI_BYTE, peer, 1, comm);
-        }
-      },
-      {.divisor = static_cast<double>(window), .messages = static_cast<double>(halves.pairs)});
+  const auto stream = [&](int messages) {
+    const std::span<MPI_Request> used(requests.data(), messages);
+    if (sender) {
+      for (MPI_Request& request : used) MPI_Isend(data.next(), count, MPI_BYTE, peer, 0, comm, &request);
+      MPI_Waitall(messages, used.data(), MPI_STATUSES_IGNORE);
+      MPI_Recv(nullptr, 0, MPI_BYTE, peer, 1, comm, MPI_STATUS_IGNORE);
+    } else {
+      for (MPI_Request& request : used) MPI_Irecv(data.next(), count, MPI_BYTE, peer, 0, comm, &request);
+      MPI_Waitall(messages, used.data(), MPI_STATUSES_IGNORE);
+      MPI_Send(nullptr, 0, MPI_BYTE, peer, 1, comm);
+    }
+  };
+  refuse_free_streams(t, window, stream);
+  t.batched([&](std::int64_t) { stream(window); },
+            {.divisor = static_cast<double>(window), .messages = static_cast<double>(halves.pairs)});
 }
 
 BENCHMARK(uniband,
