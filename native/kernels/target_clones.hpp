@@ -3,8 +3,10 @@
 #pragma once
 
 // KIVIAT_COMPILED_FOR takes the instruction sets by GCC's names, including "default". If the compiler or the system
-// does not support multiversioning, only one version is compiled.
-#if defined __x86_64__ && defined __gnu_linux__ && defined __GNUC__ && !defined __clang__
+// does not support multiversioning, only one version is compiled; so with ThreadSanitizer, which cannot run in the
+// functions that choose a version, because they run before it starts.
+#if defined __x86_64__ && defined __gnu_linux__ && defined __GNUC__ && !defined __clang__ && \
+    !defined __SANITIZE_THREAD__
 #define KIVIAT_COMPILED_FOR(...) __attribute__((target_clones(__VA_ARGS__)))
 #else
 #define KIVIAT_COMPILED_FOR(...)

@@ -1,7 +1,8 @@
-"""The native code with AddressSanitizer and UndefinedBehaviorSanitizer, whose reports end the process.
+"""The native code with AddressSanitizer and UndefinedBehaviorSanitizer, whose reports end the process, and
+its threads with ThreadSanitizer.
 
-Leaks are not checked, because the MPI libraries have many. Only `make test-full` runs this file, because
-building takes minutes.
+Leaks are not checked, because the MPI libraries have many, and neither are races inside them. Only `make
+test-full` runs this file, because building takes minutes.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ from tests.fuzz import streams
 from tests.fuzz.formats import SEEDS
 from tests.native.conftest import Native
 from tests.native.test_faults import cases_of
+from tests.native.test_threads import THREADED
 
 pytestmark = pytest.mark.full
 
 FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1 -O1"
 PROGRAMS = builds.CHECKOUT / "tests" / "trace" / "programs"
-REPORTS = ("AddressSanitizer", "runtime error:", "UndefinedBehaviorSanitizer")
+REPORTS = ("AddressSanitizer", "runtime error:", "UndefinedBehaviorSanitizer", "ThreadSanitizer")
+THREADS = "-fsanitize=thread -fno-omit-frame-pointer -g1 -O1"
 LIMIT_S = 1200
 
 
@@ -46,22 +49,41 @@ def options(monkeypatch: pytest.MonkeyPatch) -> None:
     # Preloaded libraries must come before the sanitizer's own library.
     monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0")
     monkeypatch.setenv("UBSAN_OPTIONS", "print_stacktrace=1")
+    monkeypatch.setenv("TSAN_OPTIONS", "ignore_noninstrumented_modules=1 detect_deadlocks=0")
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):  # for our own mpiexec
+        monkeypatch.setenv(name, "1")
+
+
+def built(preset: str, toolchain: Toolchain) -> Native:
+    """Build with a preset of CMakePresets.json."""
+    for command in (["cmake", "--preset", preset], ["cmake", "--build", "--preset", preset]):
+        done = subprocess.run(command, cwd=builds.CHECKOUT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    return Native(toolchain, builds.CHECKOUT / "build" / preset)
 
 
 @pytest.fixture(scope="module")
 def sanitized(openmpi: Toolchain) -> Native:
-    """Build with the preset `sanitized` of CMakePresets.json."""
-    for command in (["cmake", "--preset", "sanitized"], ["cmake", "--build", "--preset", "sanitized"]):
-        done = subprocess.run(command, cwd=builds.CHECKOUT, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    return Native(openmpi, builds.CHECKOUT / "build" / "sanitized")
+    return built("sanitized", openmpi)
 
 
-def test_a_fault_is_reported(openmpi: Toolchain, tmp_path: Path) -> None:
+OVERRUN = "int main(int n, char**) { int a[2] = {}; return a[n + 1]; }\n"
+RACE = """#include <thread>
+int count = 0;
+int main() {
+  std::thread other([] { ++count; });
+  ++count;
+  other.join();
+}
+"""
+
+
+@pytest.mark.parametrize(("flags", "program"), [(FLAGS, OVERRUN), (THREADS, RACE)])
+def test_a_fault_is_reported(openmpi: Toolchain, tmp_path: Path, flags: str, program: str) -> None:
     """The sanitizers report errors; all other tests of this file rely on it."""
-    (tmp_path / "a.cpp").write_text("int main(int n, char**) { int a[2] = {}; return a[n + 1]; }\n")
+    (tmp_path / "a.cpp").write_text(program)
     compiled = subprocess.run(
-        [openmpi.mpicxx, *FLAGS.split(), "a.cpp", "-o", "a"], cwd=tmp_path, capture_output=True
+        [openmpi.mpicxx, *flags.split(), "a.cpp", "-o", "a"], cwd=tmp_path, capture_output=True
     )
     assert compiled.returncode == 0
     done = subprocess.run([tmp_path / "a"], capture_output=True, text=True)
@@ -112,11 +134,48 @@ def test_cases_of_strangers(sanitized: Native, tmp_path: Path) -> None:
     assert refused < 40
 
 
+def test_threaded_benchmarks_have_no_races(openmpi: Toolchain, tmp_path: Path) -> None:
+    native = built("thread-sanitized", openmpi)
+    tests = ("a_team_does_each_task_once_on_each_thread", "a_team_works_at_the_same_time")
+    team = native.run(1, native.folder / "kiviat-tests", *tests, limit_s=LIMIT_S)
+    assert team.returncode == 0 and clean(team.stderr), team.stderr[-4000:]
+    assert "2 tests, 0 failed" in team.stdout
+    lines = [f"{name} bytes=8 threads={threads}" for name in THREADED for threads in (2, 3)]
+    lines += [f"{name} bytes=65536 channel=communicator" for name in THREADED]
+    cases = "".join(f"{number} {line} budget_s=0.1\n" for number, line in enumerate(lines))
+    (tmp_path / "cases").write_text(cases)
+    words = ("--threads", "multiple", "--cases", tmp_path / "cases", "--out", tmp_path / "out")
+    done = native.run(2, native.program, *words, limit_s=LIMIT_S)
+    assert done.returncode == 0 and clean(done.stderr), done.stderr[-4000:]
+    results = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    assert {one["outcome"] for one in results if one["event"] == "result"} == {"ok"}
+
+
 @pytest.fixture
 def own_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make kiviat build with sanitizers."""
     monkeypatch.setenv("CXXFLAGS", FLAGS)
     monkeypatch.setenv("XDG_CACHE_HOME", str(builds.CHECKOUT / "build" / "sanitized-cache"))
+
+
+@pytest.mark.parametrize("name", ["turns", "hidden", "chain", "allreduce"])
+def test_the_recorder_has_no_races(
+    name: str, openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Threads call MPI one at a time (`turns`, `hidden`) and at once."""
+    monkeypatch.setenv("CXXFLAGS", THREADS)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(builds.CHECKOUT / "build" / "thread-sanitized-cache"))
+    build(openmpi, product=RECORDER)
+    wrapper = openmpi.mpicxx.with_name(openmpi.mpicxx.name.replace("mpicxx", "mpicc"))
+    program: list[str | Path] = [PROGRAMS / "threads.c", "-o", "threads", "-pthread"]
+    subprocess.run([wrapper, "-w", *THREADS.split(), *program], check=True, cwd=tmp_path)
+    launch = (openmpi.mpiexec, "--oversubscribe", "-n", "2", "./threads", name)
+    done = children.run(
+        [sys.executable, "-m", "kiviat.cli.main", "trace", "-o", "result", "--", *launch],
+        folder=tmp_path,
+        timeout_s=LIMIT_S,
+    )
+    assert done.returncode == 0 and clean(done.stdout + done.stderr), done.stderr[-4000:]
 
 
 @pytest.mark.parametrize(
