@@ -29,7 +29,7 @@ def kiviat(tmp_path: Path) -> Kiviat:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=900,  # some compile the native program, beside other tests
         )
 
     return run

@@ -51,13 +51,17 @@ def exchange(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Toolchain], 
 
 def system(tmp_path: Path) -> dict[str, object]:
     """Return interfaces, named namespaces, mounts, host names and processes, without those of other Kiviat
-    processes.
+    processes and other tests.
     """
     mounts = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+
+    def is_ours(mount: str) -> bool:
+        return str(tmp_path) in mount or ("/kiviat/clusters/" not in mount and "/pytest-of-" not in mount)
+
     return {
         "interfaces": _said("ip", "-o", "link").count("\n"),
         "namespaces": _said("ip", "netns"),
-        "mounts": [mount for mount in mounts if str(tmp_path) in mount or "/kiviat/clusters/" not in mount],
+        "mounts": [mount for mount in mounts if is_ours(mount)],
         "hosts": Path("/etc/hosts").read_text(),
         "processes": _of_this_test(tmp_path),
     }

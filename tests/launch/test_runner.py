@@ -208,15 +208,15 @@ def test_a_benchmark_that_dies_three_times_is_given_up(run: Run) -> None:
     ]
 
 
-def test_a_launch_that_dies_before_its_first_case_is_tried_twice(
+def test_a_launch_that_dies_before_its_first_case_is_tried_three_times(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STUB_DIES_EARLY", "1")
     outcome = run(plan(case("a/1"), case("b/1"), launches=1))
-    assert outcome.launches == 2
+    assert outcome.launches == 3
     assert run.outcomes() == [("a/1", "failed"), ("b/1", "failed")]
     assert "no licence" in str(run.records[0].reason)
-    assert run.launches[1]["mpi"] is None and run.launches[1]["outcome"] == "failed"
+    assert run.launches[2]["mpi"] is None and run.launches[2]["outcome"] == "failed"
 
 
 def test_a_bad_exit_after_the_last_result_costs_no_record(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,6 +83,8 @@ def keep(job: str) -> None:
             )
         write(HOME / f"{job}.pid", str(process.pid))
         write(HOME / f"{job}.state", "running")
+        if (HOME / f"{job}.cancelled").exists():  # perhaps before there was a process
+            process.terminate()
         limit = next((HOME / name for name in ("walltime", "requeue") if (HOME / name).exists()), None)
         if start or limit is None:
             process.wait()

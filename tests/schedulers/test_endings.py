@@ -31,7 +31,7 @@ from tests.store.made_up import MACHINE, PLAN
 
 NAMES = ("slurm", "pbs", "lsf", "flux")
 ENDS = "#!/bin/bash\nexit 3\n"
-STAYS = "#!/bin/bash\nsleep 300 &\ntrap 'kill %1' TERM\nwait\nexit 143\n"
+STAYS = "#!/bin/bash\ntrap 'kill %1; exit 143' TERM\nsleep 300 &\nwait\n"
 
 
 @pytest.fixture

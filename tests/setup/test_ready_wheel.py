@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import venv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -36,7 +37,10 @@ cp -L /lib64/ld-linux-*.so.2 "$root/usr/lib"
 for name in $COMMANDS; do cp -L "$(command -v "$name")" "$root/usr/bin"; done
 cp /etc/{passwd,group,hosts,nsswitch.conf} "$root/etc"
 for name in proc dev sys; do mount --rbind "/$name" "$root/$name"; done
-while [ "$1" != -- ]; do mkdir -p "$root$1"; mount --bind "$1" "$root$1"; shift; done
+while [ "$1" != -- ]; do
+    if [ -d "$1" ]; then mkdir -p "$root$1"; mount --bind "$1" "$root$1"; else cp "$1" "$root$1"; fi
+    shift
+done
 shift
 exec chroot --userspec="$user:$user" "$root" /usr/bin/env -i HOME=/home "$@"
 """
@@ -88,6 +92,13 @@ def install(home: Path, *words: str | Path) -> None:
     subprocess.run([*pip, *words], check=True)
 
 
+def interpreter() -> list[str]:
+    """Return what Python needs in a bare root beside the C library: /usr would have the compilers, too."""
+    if sys.base_prefix != "/usr":
+        return [sys.base_prefix]
+    return [sysconfig.get_path("stdlib"), str(Path(sys.executable).resolve())]
+
+
 def in_bare_root(folders: Sequence[str | Path], root: Path, path: str, script: str) -> str:
     """Return what the script writes in a root that has these folders, and no compiler."""
     root.mkdir()
@@ -129,7 +140,7 @@ def test_it_runs_in_a_root_without_compiler(
         borrowed = [path for path in sys.path if path.endswith("site-packages")]
         (site / "borrowed.pth").write_text("\n".join(borrowed) + "\n")
         mpi = wheel.mpicxx.parent
-        folders: list[str | Path] = [home, *borrowed, mpi, mpi.parent / "lib", sys.base_prefix]
+        folders: list[str | Path] = [home, *borrowed, mpi, mpi.parent / "lib", *interpreter()]
         said = in_bare_root(folders, tmp_path / "root", f"{home}/bin:{mpi}", READY)
     for product in ("kiviat-bench", "libkiviat-profile.so", "libkiviat-trace.so"):
         assert f"taking the ready-made {product} for {wheel.name} ({library})" in said
@@ -141,7 +152,7 @@ def test_it_runs_in_a_root_without_compiler(
 def test_it_compiles_where_the_only_compiler_is_of_pypi(tmp_path: Path) -> None:
     with environment() as home:
         install(home, f"{CHECKOUT}[mpi]", "cmake", "ninja", "ziglang")
-        said = in_bare_root([home, sys.base_prefix], tmp_path / "root", f"{home}/bin", COMPILED)
+        said = in_bare_root([home, *interpreter()], tmp_path / "root", f"{home}/bin", COMPILED)
     for product in ("kiviat-bench-basic", "libkiviat-profile.so"):
         assert f"building {product} with MPICH" in said
     assert "Clang" in said
