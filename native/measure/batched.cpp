@@ -50,8 +50,8 @@ void Trial::batched_loops(const Loop& loop, Batch how) {
     // Without an initiator, ranks begin a batch as late as the barrier lets them go; on a slow network that is the time
     // of a message, which a batch of a single call would report on top of its own.
     const double apart_s = how.initiator ? 0 : barrier_s(),
-                 batch_s = std::max(
-                     {400 * session_.clock_cost_s, how.least_s, std::min(50 * apart_s, limits_.budget_s / 16)}),
+                 batch_s =
+                     std::max({400 * session_.clock_cost_s, how.least_s, std::min(50 * apart_s, limits_.budget_s / 8)}),
                  warm_s = std::min(1e-3, limits_.budget_s / 40);
     double total_s = 0;
     // A preempted rank makes any batch look long, so the batch must be long enough twice in a row.
