@@ -79,7 +79,7 @@ int main() {
 """
 
 
-@pytest.mark.parametrize(("flags", "program"), [(FLAGS, OVERRUN), (THREADS, RACE)])
+@pytest.mark.parametrize(("flags", "program"), [(FLAGS, OVERRUN), (THREADS, RACE)], ids=["overrun", "race"])
 def test_a_fault_is_reported(openmpi: Toolchain, tmp_path: Path, flags: str, program: str) -> None:
     """The sanitizers report errors; all other tests of this file rely on it."""
     (tmp_path / "a.cpp").write_text(program)
