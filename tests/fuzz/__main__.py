@@ -2,8 +2,9 @@
 
 python -m tests.fuzz --seconds 600 [--seed 7] [--format records.jsonl …] [--keep FOLDER]
 
-Prints a JSON line for each format: executions, seconds, findings. Failing inputs are kept in FOLDER, by
-default tests/fuzz/found, whose inputs are executed as tests. The exit code is 1 if there are findings.
+Prints a JSON line for each format: executions, processor seconds, findings. Failing inputs are
+kept in FOLDER, by default tests/fuzz/found, whose inputs are executed as tests. The exit code is 1 if there
+are findings.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tests.fuzz.found import FOUND, keep, smaller
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Fuzz everything that is read.")
-    parser.add_argument("--seconds", type=float, default=60, help="for all formats together (default: 60)")
+    parser.add_argument("--seconds", type=float, default=60, help="processor time in all (default: 60)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--format", nargs="+", choices=sorted(FORMATS), default=list(FORMATS))
     parser.add_argument("--keep", type=Path, default=FOUND, metavar="FOLDER", help="folder for findings")

@@ -14,7 +14,7 @@ from tests.fuzz.found import execute
 
 @dataclass
 class Tally:
-    """Result of a campaign: `ends` counts executions by reader, `findings` describes the failures."""
+    """Result of a campaign: `seconds` is processor time, `findings` describes the failures."""
 
     executions: int = 0
     seconds: float = 0.0
@@ -28,12 +28,12 @@ def campaign(
     seconds: float | None = None,
     folder: Path | None = None,
 ) -> Tally:
-    """Execute a number of inputs of a format, or as many as fit into a time limit. Input number i depends
-    only on i and the seed.
+    """Execute a number of inputs of a format, or as many as fit into a limit of processor time. Input
+    number i depends only on i and the seed.
     """
-    form, tally, began = FORMATS[name], Tally(), time.monotonic()
+    form, tally, began = FORMATS[name], Tally(), time.process_time()
     for number in count():
-        tally.seconds = time.monotonic() - began
+        tally.seconds = time.process_time() - began
         if number == executions or (seconds is not None and tally.seconds >= seconds):
             return tally
         one = form.input(Random(f"{name} {seed} {number}"))

@@ -1,8 +1,9 @@
 """Runs one reader on one input and checks how it ends.
 
 A reader must succeed, or refuse the input in one line (InputError, exit code 2). Everything else is a
-finding: a traceback, the word "unexpected", more than `LIMIT_S` seconds or `MOST_BYTES` bytes, a started
-process, a file written, moved or removed outside of the reader's folder, an escape sequence on the terminal.
+finding: a traceback, the word "unexpected", more than `LIMIT_S` seconds of processor time, `LONGEST_S`
+seconds in all or `MOST_BYTES` bytes, a started process, a file written, moved or removed outside of the
+reader's folder, an escape sequence on the terminal.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from kiviat.record import InputError
 Reader = Callable[[Path], None]
 
 LIMIT_S = 10.0
+LONGEST_S = 120.0  # a reader beside other work is slow, one that waits for something never ends
 MOST_BYTES = 600 << 20  # in addition to the memory that the process used before
 _MOST_ADDRESSES = 8 << 30
 _ESCAPES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -179,19 +181,23 @@ def wrong(read: Reader, folder: Path) -> str | None:
 def _limited() -> Iterator[None]:
     """Limit time and address space, so that a decompression bomb raises MemoryError instead of swapping."""
 
-    def ring(*_: object) -> None:
-        raise Hang(f"it took more than {LIMIT_S:g} s")
+    def ring(number: int, _: object) -> None:
+        spent = f"{LIMIT_S:g} s of processor time" if number == signal.SIGPROF else f"{LONGEST_S:g} s"
+        raise Hang(f"it took more than {spent}")
 
     limits = resource.getrlimit(resource.RLIMIT_AS)
-    former = signal.signal(signal.SIGALRM, ring)
+    former = {number: signal.signal(number, ring) for number in (signal.SIGPROF, signal.SIGALRM)}
     resource.setrlimit(resource.RLIMIT_AS, (_addresses() + _MOST_ADDRESSES, limits[1]))
-    signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
+    signal.setitimer(signal.ITIMER_REAL, LONGEST_S)
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
         resource.setrlimit(resource.RLIMIT_AS, limits)
-        signal.signal(signal.SIGALRM, former)
+        for number, action in former.items():
+            signal.signal(number, action)
 
 
 def _place(error: BaseException) -> str:

@@ -55,9 +55,13 @@ def test_a_kept_finding_ends_well(finding: Path) -> None:
 
 
 def test_the_harness_notices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The harness detects forbidden behaviour of a reader: hanging, filling memory, starting a program,
-    writing elsewhere, refusing in two lines.
+    """The harness detects forbidden behaviour of a reader: computing or waiting without end, filling memory,
+    starting a program, writing elsewhere, refusing in two lines.
     """
+
+    def endless() -> None:
+        while True:
+            pass
 
     def memory() -> None:
         bytearray(700 << 20)
@@ -66,14 +70,16 @@ def test_the_harness_notices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         raise InputError("one\ntwo")
 
     for read, why in (
-        (lambda: time.sleep(5), "Hang"),
+        (endless, "Hang: it took more than 0.5 s of processor time"),
+        (lambda: time.sleep(60), "Hang: it took more than 2 s"),
         (memory, "MiB of memory"),
         (lambda: subprocess.run(["true"], check=True), "subprocess.Popen"),
         (lambda: Path("/var/tmp/x").write_text(""), "open ('/var/tmp/x'"),
         (lambda: Path(__file__).rename("/var/tmp/x"), "os.rename"),
         (two_lines, "InputError"),
     ):
-        monkeypatch.setattr(harness, "LIMIT_S", 0.5 if why == "Hang" else 60.0)
+        monkeypatch.setattr(harness, "LIMIT_S", 0.5 if "processor time" in why else 60.0)
+        monkeypatch.setattr(harness, "LONGEST_S", 2.0 if read is not endless and "Hang" in why else 60.0)
         assert why in (wrong(_calling(read), tmp_path) or "")
     assert "refused with" in (wrong(function(_calling(two_lines)), tmp_path) or "")
 
