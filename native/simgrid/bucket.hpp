@@ -16,17 +16,21 @@ class Bucket {
 
   // Returns how many bytes of a message that arrives now pass without waiting.
   double let_pass(double bytes, double now_s) {
-    left_ = std::min(bytes_, left_ + bytes_per_s_ * (now_s - last_s_));
+    const double passes = would_pass(bytes, now_s);
+    left_ = balance(now_s) - bytes;
     last_s_ = now_s;
-    const double last_packet_bytes = bytes - packet_bytes_ * (std::ceil(bytes / packet_bytes_) - 1);
-    const double passes = std::clamp(left_ + last_packet_bytes, 0.0, bytes);
-    left_ -= bytes;
     return passes;
+  }
+  double would_pass(double bytes, double now_s) const {
+    const double last_packet_bytes = bytes - packet_bytes_ * (std::ceil(bytes / packet_bytes_) - 1);
+    return std::clamp(balance(now_s) + last_packet_bytes, 0.0, bytes);
   }
 
   double bytes_per_s() const { return bytes_per_s_; }
 
  private:
+  double balance(double now_s) const { return std::min(bytes_, left_ + bytes_per_s_ * (now_s - last_s_)); }
+
   double bytes_, packet_bytes_, bytes_per_s_;
   double left_;  // balance in bytes; may be negative
   double last_s_ = 0;

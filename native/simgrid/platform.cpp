@@ -204,8 +204,9 @@ class Machine : public routing::NetZoneImpl {
     }
     if (number == 2 && nodes_[source.node].out) {
       const double passed = pass_at_once(nodes_[source.node], nodes_[target.node], bytes);
-      seconds +=
-          passed * (1 / flow - 1 / nodes_[source.node].out->bytes_per_s());  // a flow slower than the link stays slower
+      const double on_link_s = passed / nodes_[source.node].out->bytes_per_s();
+      saved_s_[{from, to}] = on_link_s;
+      seconds += passed / flow - on_link_s;  // a flow slower than the link stays slower
       // Bytes that passed the buckets need no flow. A negative latency shortens the flow instead.
       newest_flow().set_remains(std::max(least_bytes, wire_bytes - passed + std::min(seconds, 0.0) * flow));
     }
@@ -240,7 +241,7 @@ class Machine : public routing::NetZoneImpl {
     if (segment.after_s > 0) sent.busy_until_s = sent_s + segment.after_s;
     if (const double crossing_s = segment.crossing_s + bytes * segment.crossing_s_per_byte;
         crossing_s > 0 && nodes_[core(from).node].cores >= crossing_ranks_) {
-      const double way = way_s(segment, bytes, from, to);
+      const double way = way_s(segment, bytes, from, to) - saved_s(bytes, from, to, sent_s);
       const bool arrived = now_s > sent.arrives_s;
       const double begins_s = arrived ? sent_s : std::max(sent_s, sent.crosses_until_s + seconds);
       sent.arrives_s = sent_s + way;
@@ -253,8 +254,11 @@ class Machine : public routing::NetZoneImpl {
     if (!from) return busy_for_s(to) + receive_s(levels_[2].segment(bytes), bytes);
     const Segment& segment = segment_of(bytes, from, to);
     double waits_s = busy_for_s(to);
-    if (const double now_s = s4u::Engine::get_clock(); to->get_data<kiviat::Sent>()->crosses_until_s > now_s)
-      waits_s = std::max(waits_s, crossing_for_s(to, now_s - way_s(segment, bytes, from, to)));
+    if (const double now_s = s4u::Engine::get_clock(); to->get_data<kiviat::Sent>()->crosses_until_s > now_s) {
+      const auto saved = saved_s_.find({from, to});
+      const double way = way_s(segment, bytes, from, to) - (saved == saved_s_.end() ? 0 : saved->second);
+      waits_s = std::max(waits_s, crossing_for_s(to, now_s - way));
+    }
     return waits_s + receive_s(segment, bytes);
   }
 
@@ -299,7 +303,14 @@ class Machine : public routing::NetZoneImpl {
     if (begun_s >= sent.arrives_s - rounding_s) sent.crosses_until_s = std::min(sent.crosses_until_s, now_s);
     return std::max(0.0, sent.crosses_until_s - now_s);
   }
-  // Returns the seconds between the end of sending and the beginning of receiving on an idle machine.
+  // Returns the seconds that a message sent at `at_s` saves because its bytes pass the buckets at once.
+  double saved_s(double bytes, const s4u::Host* from, const s4u::Host* to, double at_s) const {
+    const Node &source = nodes_[core(from).node], &target = nodes_[core(to).node];
+    if (!source.out || &source == &target) return 0;
+    const double passes = std::min(source.out->would_pass(bytes, at_s), target.in->would_pass(bytes, at_s));
+    return passes / source.out->bytes_per_s();
+  }
+  // Returns the seconds between the end of sending and the beginning of receiving on an idle machine without buckets.
   double way_s(const Segment& segment, double bytes, const s4u::Host* from, const s4u::Host* to) const {
     const Core &source = core(from), &target = core(to);
     const double arcs_s = source.node == target.node ? 0 : walk(source.node, target.node, [](const Arc&) {});
@@ -510,6 +521,8 @@ class Machine : public routing::NetZoneImpl {
     Sequence* like;
   };
   std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, Sequence> alike_;
+  // Seconds that the last message from one core to another saved because its bytes passed the buckets at once.
+  std::map<std::pair<const s4u::Host*, const s4u::Host*>, double> saved_s_;
   std::unordered_map<const void*, Moving> under_way_;  // messages in flight, by address of the flow
   std::vector<Node> nodes_;
   std::optional<Cold> cold_;

@@ -1,4 +1,4 @@
-"""A model fitted to ping-pongs and ping-pings on links of known rate, compared with other measurements.
+"""A model fitted to messages between two ranks on links of known rate, compared with other measurements.
 
 Uses two ranks, so that each has a core; ranks that share cores wait for these, not for the network.
 """
@@ -37,11 +37,12 @@ def test_collectives_and_b_eff_follow_from_ping_pong(
     except InputError as error:
         pytest.skip(str(error))
     near, far = (("--on", f"emulated:{nodes},rate={rate}", "--mpi", mpi) for nodes in ("1x2", "2x1"))
-    pairs = ("pingpong", "pingping", "-m", "0:4M")
+    pairs, single = ("pingpong", "pingping", "-m", "0:4M"), ("bcast", "-m", "0:64K")
     errors: list[float] = []
     for attempt in range(TRIES):
         file = tmp_path / f"fitted-{attempt}.toml"
-        fitted = [str(run(tmp_path / "fit", *where, *pairs)) for where in (near, far)]
+        measured = ((near, pairs), (far, pairs), (far, single))
+        fitted = [str(run(tmp_path / "fit", *where, *what)) for where, what in measured]
         if main(["model", "fit", *fitted, "-o", str(file)]) != 0:
             continue  # these ping-pongs were disturbed
         frozen = load_machine(file).hash

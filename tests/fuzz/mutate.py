@@ -318,8 +318,10 @@ def change_lines(rng: Random, text: str) -> tuple[str, str]:
     return "\n".join(lines), f"{how} at line {at + 1}"
 
 
-def to_toml(tree: dict[str, Any]) -> str:
-    """Return TOML with one line for each top-level key."""
+def to_toml(tree: Any) -> str:
+    """Return TOML with one line for each top-level key; a tree that is no table makes TOML that is refused."""
+    if not isinstance(tree, dict):
+        return _toml(tree)
     return "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in tree.items())
 
 

@@ -60,6 +60,18 @@ def test_the_first_messages_after_a_rest_say_what_processors_take() -> None:
         assert fitted.time(size) - size / LINK == pytest.approx(latency_s, rel=0.02), size
 
 
+def test_single_messages_after_a_rest_replace_what_the_bucket_decided() -> None:
+    rested = {64: 5 * LATENCY_S, 1024: 2 * LATENCY_S, 2048: 2 * LATENCY_S + 500 / LINK}
+    kept = {one.point.bytes: one.point.median for one in without(BUCKET, POINTS, LINK, rested)}
+    assert kept[64] == pytest.approx(LATENCY_S + 64 / LINK), "its ping-pong shows what it costs"
+    assert kept[1024] == pytest.approx(2 * LATENCY_S + 1024 / LINK)
+    assert kept[2048] == pytest.approx(2 * LATENCY_S + (500 + BUCKET.at_once(2048, 1.0, LINK)) / LINK)
+    assert 512 not in kept
+    fitted = fit_level(POINTS, LINK, BUCKET, rested)
+    for size, latency_s in ((64, LATENCY_S), (1024, 2 * LATENCY_S)):
+        assert fitted.time(size) - size / LINK == pytest.approx(latency_s, rel=0.02), size
+
+
 def test_the_line_behind_the_bucket_is_found_again() -> None:
     fitted = fit_level(POINTS, LINK, BUCKET)
     for size in (0, 64, 256, 1024, 4096, 8192, 65536, 1 << 20):

@@ -273,6 +273,10 @@ GROUP = '[[cases]]\nbenchmarks = "pingpong"\n'
             '[[cases]]\nbenchmarks = "hpl"\nnominal_s = 0\n',
             r"nominal_s is 0 in plan .*, cases\[0\]; give seconds above 0",
         ),
+        (
+            f'[[cases]]\nbenchmarks = "hpl"\nnominal_s = {10**400}\n',
+            r"nominal_s is 10+ in plan .*, cases\[0\]; give seconds above 0, at most 1e9",
+        ),
         (GROUP + "ranks = 3\n", r"ranks 3 in plan .*, cases\[0\], for pingpong does not fit"),
         ("[controls]\ntarget = 2\n", "target is 2 in plan .*; give a fraction between 0 and 1"),
         ("[controls]\nbudgets = 2\n", "unknown control 'budgets' in plan .*; did you mean 'budget_s'"),

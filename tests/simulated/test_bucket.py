@@ -102,6 +102,17 @@ def test_buckets_save_only_the_time_on_the_link(small: Simulation) -> None:
     assert without - with_buckets == pytest.approx(size / RATE, rel=1e-3)
 
 
+def test_messages_that_cross_pass_the_bucket_at_once(small: Simulation) -> None:
+    """What messages that cross cost in addition does not count the time of the link twice if they pass at once."""
+    crossing_s, sizes = 30e-6, (8, 1000, 2000)
+    segment = {"from": number("0 B"), "latency": number("9 us"), "bandwidth": number("1 GB/s")}
+    segment["crossing"] = number(f"{crossing_s * 1e6} us")
+    crossing = small.with_machine({"mpi": {"network": [segment]}, **bucket(20_000, 30_000)})
+    times = crossing.times(PAIRS["network"], [f"pingping bytes={size} mode=once" for size in sizes])
+    alone = pingpongs(crossing, PAIRS["network"], sizes)
+    assert times == pytest.approx([time + crossing_s for time in alone], rel=1e-4)
+
+
 def test_within_a_node_there_is_no_bucket(small: Simulation) -> None:
     changes = bucket(20_000, 30_000)
     assert pingpongs(small.with_machine(changes), PAIRS["node"]) == pingpongs(small, PAIRS["node"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kiviat.analysis.aggregate.curves import size_of
@@ -49,19 +49,24 @@ class Unaided:
     seen_s: float
 
 
-def without(bucket: Bucket, points: Sequence[Summary], rate: float) -> list[Unaided]:
+def without(
+    bucket: Bucket, points: Sequence[Summary], rate: float, rested: Mapping[int, float] | None = None
+) -> list[Unaided]:
     """Return the ping-pongs corrected to links of `rate` B/s without a bucket; omits those it determined.
 
-    Each link carries a message every two ping-pong times, or its bucket is full.
+    Each link carries a message every two ping-pong times, or its bucket is full. `rested` are times in seconds,
+    by size in bytes, of single messages on a link with a full bucket; they replace what the bucket determined.
     """
     corrected = []
     for point in points:
         size, seen_s, low_s, high_s = size_of(point), point.median, point.low, point.high
         link_s, every_s = size / rate / 2, 2 * seen_s
         if link_s > _DECIDED * seen_s:
-            if point.minimum is None or point.minimum > _AT_ONCE * link_s:
+            quickest_s = point.minimum if point.minimum and point.minimum <= _AT_ONCE * link_s else None
+            single_s = (rested or {}).get(size, quickest_s)
+            if single_s is None:
                 continue
-            seen_s, every_s = point.minimum, math.inf
+            seen_s, every_s = single_s, math.inf
             low_s = high_s = None
         more_s = bucket.at_once(size, every_s, rate) / rate
         low = None if low_s is None else low_s + more_s

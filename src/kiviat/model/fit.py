@@ -84,12 +84,19 @@ class Fitted:
         return any(time < 0.8 * size / link for size, time in self.points)
 
 
-def fit_level(measured: Sequence[Summary], link: float | None = None, bucket: Bucket | None = None) -> Fitted:
+def fit_level(
+    measured: Sequence[Summary],
+    link: float | None = None,
+    bucket: Bucket | None = None,
+    rested: Mapping[int, float] | None = None,
+) -> Fitted:
     """Return the fitted costs of a curve of ping-pongs. `link`, in B/s, bounds the rate beyond the bucket.
+
+    `rested` are times in seconds, by size in bytes, of single messages on a link with a full bucket.
 
     Raise InputError if there are fewer than three usable sizes.
     """
-    unaided = without(bucket, measured, link) if bucket and link else []
+    unaided = without(bucket, measured, link, rested) if bucket and link else []
     points = [pingpong.point for pingpong in unaided] if bucket and link else measured
     if len(points) < _LEAST_POINTS:
         decided = len(measured) - len(points)

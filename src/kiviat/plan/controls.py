@@ -37,6 +37,7 @@ def _count(least: int) -> tuple[Callable[[object], bool], str]:
 
 # Thirty years, so that estimates of a run's time are finite.
 _MOST_S = 1e9
+SECONDS = "seconds above 0, at most 1e9"
 _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "mode": (
         ("adaptive", "fixed", "once", "pallas2").__contains__,
@@ -44,7 +45,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "sync": (("window", "barrier").__contains__, '"window" or "barrier"'),
     "target": (lambda value: _number(value) and 0 < value < 1, "a fraction between 0 and 1, such as 0.02"),
-    "budget_s": (lambda value: _number(value) and 0 < value <= _MOST_S, "seconds above 0, at most 1e9"),
+    "budget_s": (lambda value: _number(value) and are_seconds(value), SECONDS),
     "min_samples": _count(1),
     "max_samples": _count(1),
     "iterations": _count(1),
@@ -52,6 +53,11 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "pages": (("huge", "small").__contains__, '"huge" or "small"'),
     "watts": (watts.makes_sense, watts.WANTED),
 }
+
+
+def are_seconds(value: float) -> bool:
+    """True if a run may last so long."""
+    return 0 < value <= _MOST_S
 
 
 def checked_controls(given: Mapping[str, Any], where: str) -> dict[str, Scalar]:

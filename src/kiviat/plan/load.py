@@ -16,7 +16,7 @@ from kiviat.plan.benchmark import (
     names_benchmark,
 )
 from kiviat.plan.case import Case
-from kiviat.plan.controls import LARGEST, checked_controls, refuse_contradictions
+from kiviat.plan.controls import LARGEST, SECONDS, are_seconds, checked_controls, refuse_contradictions
 from kiviat.plan.expand import COMMAND_LINE, Group, Overrides, expand
 from kiviat.plan.overrides import refuse_unknown_axes, refuse_unused
 from kiviat.plan.plan import Plan
@@ -237,9 +237,9 @@ def _read(path: Path) -> dict[str, Any]:
             {key: group[key] for key in ("benchmarks", "axes") if key in group}, "plan", "group"
         ):
             raise InputError(f"plan {path}, cases[{index}]: {wrong}; correct it there")
-        if group.get("nominal_s", 1) <= 0:
+        if not are_seconds(group.get("nominal_s", 1)):
             raise InputError(
-                f"nominal_s is {group['nominal_s']} in plan {path}, cases[{index}]; give seconds above 0"
+                f"nominal_s is {group['nominal_s']} in plan {path}, cases[{index}]; give {SECONDS}"
             )
     return {"name": path.stem, **data}
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
+from kiviat.analysis.aggregate.curves import size_of
 from kiviat.analysis.aggregate.summary import Summary, summarise
 from kiviat.cli.options.request import ModelFitRequest, TableFormat
 from kiviat.cli.subcommands.model_published import fit_to_rows
@@ -64,6 +65,7 @@ def execute(request: ModelFitRequest) -> int:
     structure = _structure(runs, request)
     points: dict[str, Sequence[Summary]] = {}
     exchanges: dict[str, Sequence[Summary]] = {}
+    rested: dict[int, float] = {}
     left_out = []
     for run, rows, _ in loaded:
         summaries = summarise(rows)
@@ -78,6 +80,9 @@ def execute(request: ModelFitRequest) -> int:
         both_ways = {**curves(run, summaries, "sendrecv"), **curves(run, summaries, "pingping")}
         for level, found in both_ways.items():
             exchanges[level] = tuple(point for point in found if not is_disturbed(point))
+        # Between two ranks, a broadcast is one message; each call begins after a rest.
+        singles = curves(run, summaries, "bcast").get("network", [])
+        rested |= {size_of(point): point.median for point in singles if not is_disturbed(point)}
     if not points:
         raise InputError(
             f"{', '.join(request.runs)}: no ping-pong was measured; measure one with `kiviat run pingpong`"
@@ -87,8 +92,8 @@ def execute(request: ModelFitRequest) -> int:
         refuse_off_link(points["network"], structure.link, structure.bucket)
     levels = {}
     for level, kept in points.items():
-        link = structure.link if level == "network" else None
-        fitted = fit_level(kept, link, structure.bucket if level == "network" else None)
+        link, bucket = (structure.link, structure.bucket) if level == "network" else (None, None)
+        fitted = fit_level(kept, link, bucket, rested)
         levels[level] = with_exchange(fitted, exchanges.get(level, []), link)
     text = machine_file(path.stem, structure, levels)
     _print_agreement(_drafted(text, path), levels, request.format)

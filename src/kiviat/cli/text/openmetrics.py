@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from kiviat.analysis.aggregate.summary import Summary
+from kiviat.cli.visible import visible
 from kiviat.record.run import Run
 
 _UNITS = {"s": "seconds", "B/s": "bytes_per_second", "1/s": "per_second", "%": "percent", "1": ""}
@@ -49,4 +50,4 @@ def _labels(run: Run, summary: Summary, statistic: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return visible(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
