@@ -319,7 +319,7 @@ def change_lines(rng: Random, text: str) -> tuple[str, str]:
 
 
 def to_toml(tree: Any) -> str:
-    """Return TOML with one line for each top-level key; a tree that is no table makes TOML that is refused."""
+    """Return TOML with one line for each top-level key; invalid TOML if the tree is not a table."""
     if not isinstance(tree, dict):
         return _toml(tree)
     return "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in tree.items())

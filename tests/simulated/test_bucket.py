@@ -103,7 +103,7 @@ def test_buckets_save_only_the_time_on_the_link(small: Simulation) -> None:
 
 
 def test_messages_that_cross_pass_the_bucket_at_once(small: Simulation) -> None:
-    """What messages that cross cost in addition does not count the time of the link twice if they pass at once."""
+    """The extra time of messages that cross does not count the link's time for bytes that pass at once."""
     crossing_s, sizes = 30e-6, (8, 1000, 2000)
     segment = {"from": number("0 B"), "latency": number("9 us"), "bandwidth": number("1 GB/s")}
     segment["crossing"] = number(f"{crossing_s * 1e6} us")

@@ -54,8 +54,8 @@ def without(
 ) -> list[Unaided]:
     """Return the ping-pongs corrected to links of `rate` B/s without a bucket; omits those it determined.
 
-    Each link carries a message every two ping-pong times, or its bucket is full. `rested` are times in seconds,
-    by size in bytes, of single messages on a link with a full bucket; they replace what the bucket determined.
+    Each link carries a message every two ping-pong times, or its bucket is full. `rested` are times in
+    seconds, by size in bytes, of single messages on a link with a full bucket; they replace those omitted.
     """
     corrected = []
     for point in points:
