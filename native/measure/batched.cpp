@@ -71,11 +71,11 @@ void Trial::batched_loops(const Loop& loop, Batch how) {
                          static_cast<std::int64_t>(calls * std::min(8.0, 1.2 * batch_s / std::max(seconds, 1e-9))));
     }
   } else if (deterministic()) {
-    calls = 1;
+    calls = host::averaged_calls();
     if (const int settling = host::settling_calls()) loop(0, settling);
     together();
     const double seconds = worst(elapsed(calls));
-    if (all_rank_ == 0) time.samples.add(seconds / how.divisor);
+    if (all_rank_ == 0) time.samples.add(seconds / static_cast<double>(calls) / how.divisor);
     result_.stopped_by = "fixed";
   } else {
     calls = iterations_;

@@ -100,12 +100,11 @@ double Trial::measured(std::string_view kernel, const std::function<void()>& wor
 }
 
 std::int64_t Trial::calls_lasting(double seconds, std::int64_t most, const Operation& operation, bool idle) {
-  std::int64_t calls = 1;
   if (deterministic()) {
     if (const int settling = host::settling_calls()) seconds_of(settling, operation, idle);
-    return calls;
+    return host::averaged_calls();
   }
-  for (;;) {
+  for (std::int64_t calls = 1;;) {
     const double taken_s = seconds_of(calls, operation, idle);
     if (taken_s >= seconds / 2 || calls >= most)
       return std::clamp<std::int64_t>(std::llround(static_cast<double>(calls) * seconds / taken_s), 1, most);

@@ -39,5 +39,8 @@ void sends_from_memory(bool rotating);
 void rest();
 // Number of calls after which short messages have emptied the token buckets as far as they can; 0 without buckets.
 int settling_calls();
+// Number of calls over which a simulation averages a time, because some of them then wait for tokens and others do not;
+// 1 without buckets.
+int averaged_calls();
 
 }  // namespace kiviat::host

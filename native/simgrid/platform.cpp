@@ -203,12 +203,13 @@ class Machine : public routing::NetZoneImpl {
       if (waits_s > 0) seconds = std::max(seconds, waits_s + receive_s(segment, bytes) - wire_bytes / flow);
     }
     if (number == 2 && nodes_[source.node].out) {
-      const double passed = pass_at_once(nodes_[source.node], nodes_[target.node], bytes);
-      const double on_link_s = passed / nodes_[source.node].out->bytes_per_s();
-      saved_s_[{from, to}] = on_link_s;
-      seconds += passed / flow - on_link_s;  // a flow slower than the link stays slower
+      const double headers = headers_of(bytes);
+      const double passed = pass_at_once(nodes_[source.node], nodes_[target.node], bytes + headers);
+      const double rate_of_link = nodes_[source.node].out->bytes_per_s();
+      saved_s_[{from, to}] = (passed - headers) / rate_of_link;
+      seconds += std::min(passed, bytes) * (1 / flow - 1 / rate_of_link);  // a flow slower than the link stays slower
       // Bytes that passed the buckets need no flow. A negative latency shortens the flow instead.
-      newest_flow().set_remains(std::max(least_bytes, wire_bytes - passed + std::min(seconds, 0.0) * flow));
+      newest_flow().set_remains(std::max(least_bytes, wire_bytes + headers - passed + std::min(seconds, 0.0) * flow));
     }
     return std::max(seconds, 1e-12) / bound_latency(rate);
   }
@@ -303,12 +304,18 @@ class Machine : public routing::NetZoneImpl {
     if (begun_s >= sent.arrives_s - rounding_s) sent.crosses_until_s = std::min(sent.crosses_until_s, now_s);
     return std::max(0.0, sent.crosses_until_s - now_s);
   }
+  // Returns how many bytes a message of short frames occupies the link in addition, in terms of its rate for full ones.
+  double headers_of(double bytes) const {
+    const double frames = std::max(1.0, std::ceil(bytes / frame_bytes_));
+    return (bytes + frames * header_bytes_) * frame_bytes_ / (frame_bytes_ + header_bytes_) - bytes;
+  }
   // Returns the seconds that a message sent at `at_s` saves because its bytes pass the buckets at once.
   double saved_s(double bytes, const s4u::Host* from, const s4u::Host* to, double at_s) const {
     const Node &source = nodes_[core(from).node], &target = nodes_[core(to).node];
     if (!source.out || &source == &target) return 0;
-    const double passes = std::min(source.out->would_pass(bytes, at_s), target.in->would_pass(bytes, at_s));
-    return passes / source.out->bytes_per_s();
+    const double headers = headers_of(bytes), framed = bytes + headers;
+    const double passes = std::min(source.out->would_pass(framed, at_s), target.in->would_pass(framed, at_s));
+    return (passes - headers) / source.out->bytes_per_s();
   }
   // Returns the seconds between the end of sending and the beginning of receiving on an idle machine without buckets.
   double way_s(const Segment& segment, double bytes, const s4u::Host* from, const s4u::Host* to) const {
@@ -478,7 +485,7 @@ class Machine : public routing::NetZoneImpl {
         words >> crossing_ranks_;
       } else if (kind == "bucket") {
         double out, in, packet, rate;
-        words >> out >> in >> packet >> rate;
+        words >> out >> in >> packet >> rate >> frame_bytes_ >> header_bytes_;
         for (Node& node : nodes_) node.out.emplace(out, packet, rate), node.in.emplace(in, packet, rate);
         std::ostringstream seconds;
         seconds << 2 * (std::max(out, in) + packet) / rate;
@@ -527,6 +534,7 @@ class Machine : public routing::NetZoneImpl {
   std::vector<Node> nodes_;
   std::optional<Cold> cold_;
   int crossing_ranks_ = 0;
+  double frame_bytes_ = 1, header_bytes_ = 0;  // of a message in a frame of a link with buckets, and of its headers
   std::vector<Vertex> vertices_;
   std::vector<Core> cores_;
   std::deque<kiviat::Sent> sent_;  // counters of each core, attached to its host; a deque keeps addresses valid

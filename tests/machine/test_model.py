@@ -258,6 +258,10 @@ def test_each_number_is_needed_and_checked(table: str, key: str, wrong: str, tmp
             swap("[nic]", '[nic]\nbucket_out = { value = "1 kB", source = "P4", confidence = "high" }'),
             "only some of nic.bucket_out, nic.bucket_in, nic.packet",
         ),
+        (
+            swap("[nic]", '[nic]\nframe = { value = "1 kB", source = "P4", confidence = "high" }'),
+            "only some of nic.frame, nic.header",
+        ),
         (swap('copy_duplex = "half"', 'copy_duplex = "both"'), "core.copy_duplex is 'both'"),
         (drop("buses ="), "lacks memory.buses"),
         (swap('collectives = "mpich"', 'collectives = "fast"'), "mpi.collectives is 'fast'"),

@@ -406,6 +406,9 @@ def test_the_rate_of_emulated_links_is_known_whichever_run_comes_first(
                     found = metric(samples=(seconds,) * 3, p50=seconds, mean=seconds, min=seconds)
                     case = f"pingpong/ranks=2/bytes={size}"
                     run.append(record(run.id, case, index, bytes=size, axes={}, metrics=(found,)))
+                single = metric(samples=(2e-4,) * 3, p50=2e-4, mean=2e-4, min=2e-4)
+                case = "bcast/ranks=2/bytes=4096"
+                run.append(record(run.id, case, index, bytes=4096, axes={}, metrics=(single,)))
             run.finish()
         paths.append(str(run.path))
     monkeypatch.setattr("kiviat.cli.commands.model._print_agreement", lambda *_: None)
@@ -419,7 +422,13 @@ def test_the_rate_of_emulated_links_is_known_whichever_run_comes_first(
         pytest.approx(4000 * 1448 / 1514, rel=1e-3),
         1448,
     ]
+    assert (fitted.number("nic.frame"), fitted.number("nic.header")) == (1448, 76)
     assert fitted.segments["network"][0].send is not None
+    # The bucket decided the ping-pong of 4096 B; the broadcast, a single message, shows the processors' time.
+    at_4096 = [one for one in fitted.segments["network"] if one.start_bytes <= 4096][-1]
+    at_once = 1638 * 1448 / 1514 + 4096 - 2 * 1448
+    assert at_4096.send is not None
+    assert at_4096.send.value == pytest.approx((2e-4 - (4096 - at_once) / 11.955e6) / 2, rel=0.05)
     assert main(["model", "show", str(file)]) == 0
     # A link of one's own does not take the bucket away.
     assert main(["model", "fit", *paths, "-o", str(file), "--link", "10 MB/s"]) == 0

@@ -82,7 +82,7 @@ def test_processor_time_of_a_message_is_as_in_the_machine_file(small: Simulation
     slow = number("1 MB/s")
     segment = {"from": number("0 B"), "latency": number("0 s"), "bandwidth": slow}
     segment |= {"send": number("4 us"), "receive": number("4 us")}
-    changes = bucket(20_000, 30_000)
+    changes = bucket(200_000, 200_000)
     changes["nic"]["bandwidth"] = slow
     short = small.with_machine({**changes, "mpi": {"network": [segment], "eager": number("1 MB")}})
     assert pingpongs(short, PAIRS["network"], (0, 8, 1000)) == pytest.approx([8.5e-6] * 3, rel=0.01)
@@ -100,6 +100,15 @@ def test_buckets_save_only_the_time_on_the_link(small: Simulation) -> None:
         small.with_machine({**half, **bucket(20_000, 30_000)}), PAIRS["network"], (size,)
     )
     assert without - with_buckets == pytest.approx(size / RATE, rel=1e-3)
+
+
+def test_short_messages_occupy_the_link_with_their_frame(small: Simulation) -> None:
+    """Frames carry 900 of 1000 B: a message of 9 B occupies the link for 109 B of frames, or 98.1 B."""
+    frames = bucket(1_000, 1_000)
+    frames["nic"] |= {"bandwidth": number("1 MB/s"), "frame": number("900 B"), "header": number("100 B")}
+    framed = small.with_machine(frames)
+    times = framed.times(PAIRS["network"], [f"pingping bytes={size} mode=once" for size in (9, 900, 45_000)])
+    assert times == pytest.approx([98.1e-6, 900e-6, 45e-3], rel=0.03)
 
 
 def test_messages_that_cross_pass_the_bucket_at_once(small: Simulation) -> None:

@@ -137,7 +137,7 @@ class BEffStudy {
   // Number of calls that last loop_ms, averaged over the patterns, as estimated from the previous size. Version 3.1 of
   // the authors' program used a number that depends on the size alone.
   std::int64_t loops_of(std::size_t column, std::size_t m, int repetition) {
-    if (t_.deterministic()) return 1;
+    if (t_.deterministic()) return host::averaged_calls();
     if (loop_s_ == 0) return b_eff_loops(largest_, sizes_[column], extent_.most_loops);
     if (column == 0) {
       if (repetition == 0) {

@@ -139,5 +139,6 @@ void sends_from_memory(bool) {}
 void rest() {}
 
 int settling_calls() { return 0; }
+int averaged_calls() { return 1; }
 
 }  // namespace kiviat::host

@@ -76,6 +76,7 @@ void sends_from_memory(bool rotating) {
 }
 
 // A bucket (simgrid/bucket.hpp) empties gradually during a sequence of short messages, until times settle.
-int settling_calls() { return *property("refill_s") ? 16 : 0; }
+int settling_calls() { return *property("refill_s") ? 64 : 0; }
+int averaged_calls() { return *property("refill_s") ? 16 : 1; }
 
 }  // namespace kiviat::host

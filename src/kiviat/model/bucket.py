@@ -19,12 +19,15 @@ _ROUNDS = 100
 class Bucket:
     """Capacities in bytes.
 
-    Of the bucket out of a node, of that into a node, and of a packet, which passes whole.
+    Of the bucket out of a node, of that into a node, and of a packet, which passes whole. A message is sent
+    in frames of at most `frame_bytes`, each with `header_bytes` in addition.
     """
 
     out_bytes: float
     in_bytes: float
     packet_bytes: float
+    frame_bytes: int = 1
+    header_bytes: int = 0
 
     def at_once(self, size: int, every_s: float, rate: float) -> float:
         """Return the bytes of each message that pass without taking time on the link.
@@ -39,6 +42,15 @@ class Bucket:
                 least = min(least, max(0.0, left + last_packet))
                 left = min(capacity, left - size + every_s * rate)
         return least
+
+    def on_link_s(self, size: int, rate: float) -> float:
+        """Return how long a message of `size` bytes occupies a link, in seconds.
+
+        `rate` is the link's for long messages, in B/s; headers are a larger part of short ones.
+        """
+        frames = max(1, math.ceil(size / self.frame_bytes))
+        of_frames = (self.frame_bytes + self.header_bytes) / self.frame_bytes * rate
+        return (size + frames * self.header_bytes) / of_frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +72,7 @@ def without(
     corrected = []
     for point in points:
         size, seen_s, low_s, high_s = size_of(point), point.median, point.low, point.high
-        link_s, every_s = size / rate / 2, 2 * seen_s
+        link_s, every_s = bucket.on_link_s(size, rate) / 2, 2 * seen_s
         if link_s > _DECIDED * seen_s:
             quickest_s = point.minimum if point.minimum and point.minimum <= _AT_ONCE * link_s else None
             single_s = (rested or {}).get(size, quickest_s)

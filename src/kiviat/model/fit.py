@@ -134,18 +134,27 @@ def fit_level(
     return replace(fitted, median_error=float(np.median(errors)), max_error=max(errors))
 
 
-def with_exchange(fitted: Fitted, both_ways: Sequence[Summary], link: float | None = None) -> Fitted:
+def with_exchange(
+    fitted: Fitted,
+    both_ways: Sequence[Summary],
+    link: float | None = None,
+    bucket: Bucket | None = None,
+) -> Fitted:
     """Return `fitted` with the extra time of ping-pings, or of Sendrecv between two ranks, over ping-pongs.
 
     A sender is still busy after its message has left, or messages that cross disturb each other; a ping-pong
     hides that. Sizes that spend most of the time on the link take the value of the longest other size. If
     the extra time is no more than ping-pongs of a line vary (`_NO_MORE`), messages do not disturb each other.
     """
+
+    def on_link_s(size: int) -> float:
+        return bucket.on_link_s(size, link) if bucket and link else size / link if link else 0.0
+
     alone = dict(fitted.points)
     longer = {
         size: max(0.0, point.median - alone[size])
         for point in both_ways
-        if (size := size_of(point)) in alone and (not link or size / link <= _OF_LINK * point.median)
+        if (size := size_of(point)) in alone and on_link_s(size) <= _OF_LINK * point.median
     }
     lines, exchange_s, crossing = [], 0.0, (0.0, 0.0)
     ends = [*(line.from_bytes for line in fitted.lines[1:]), None]

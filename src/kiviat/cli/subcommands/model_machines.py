@@ -52,6 +52,8 @@ _MEANINGS = {
     "nic.bucket_out": "what an idle link lets out at once",
     "nic.bucket_in": "what an idle link lets in at once",
     "nic.packet": "packet of a link with a bucket",
+    "nic.frame": "bytes of a message in a frame of such a link",
+    "nic.header": "bytes of a frame's headers",
     "topology.link": "cable, each way",
     "topology.hop": "each switch, or node that forwards",
     "mpi.eager": "largest message sent at once",

@@ -42,7 +42,8 @@ def platform(machine: Machine) -> str:
     _network(machine, text, nics)
     if "nic.bucket_out" in machine.numbers:
         words = ("bucket_out", "bucket_in", "packet", "bandwidth")
-        text.add("bucket", *(machine.numbers[f"nic.{word}"].value for word in words))
+        frames = (machine.number("nic.frame") or 1, machine.number("nic.header") or 0)
+        text.add("bucket", *(machine.numbers[f"nic.{word}"].value for word in words), *frames)
     for node in range(machine.nodes):
         _cores(machine, text, node, buses[node], nics[node])
     if cache := machine.number("memory.message_cache"):

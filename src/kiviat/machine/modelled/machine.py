@@ -45,6 +45,8 @@ _FIELDS: Mapping[str, tuple[str, bool]] = {
     "nic.bucket_out": ("B", False),
     "nic.bucket_in": ("B", False),
     "nic.packet": ("B", False),
+    "nic.frame": ("B", False),
+    "nic.header": ("B", False),
     "topology.link": ("B/s", True),
     "topology.hop": ("s", True),
     "mpi.eager": ("B", True),
@@ -95,6 +97,7 @@ _TOGETHER = (
     ("nic.host_bus", "nic.host_bus_duplex"),
 )
 _BUCKET = ("nic.bucket_out", "nic.bucket_in", "nic.packet")
+_FRAMES = ("nic.frame", "nic.header")
 _COLD = ("memory.message_cache", "memory.cold_passes")
 _SHARED = tuple(f"mpi.shared_memory.{key}" for key in ("latency", "flag", "bandwidth", "largest"))
 # Rates that a data sheet, STREAM or DGEMM on one core provides.
@@ -604,9 +607,11 @@ def _refuse_contradictions(machine: Machine) -> None:
     for value, word in _TOGETHER:
         if (value in machine.numbers) != (word in machine.words):
             raise InputError(f"{where} has only one of {value} and {word}; give both or neither")
-    for together in (_BUCKET, _COLD, _SHARED):
+    for together in (_BUCKET, _FRAMES, _COLD, _SHARED):
         if 0 < sum(place in machine.numbers for place in together) < len(together):
             raise InputError(f"{where} has only some of {', '.join(together)}; give all or none")
+    if _FRAMES[0] in machine.numbers and _BUCKET[0] not in machine.numbers:
+        raise InputError(f"{where} has nic.frame, but not {', '.join(_BUCKET)}; set them, too")
     if (cold := machine.number("memory.cold_passes")) and cold > _MOST_PASSES:
         raise InputError(f"memory.cold_passes is {cold:g} in {where}; give at most {_MOST_PASSES}")
     if _SHARED[0] in machine.numbers and not machine.node_aware:
