@@ -10,6 +10,7 @@ import numpy as np
 
 from kiviat.analysis.aggregate.summary import Summary, median_of_known
 from kiviat.analysis.statistics.intervals import Floats, median_intervals
+from kiviat.record import InputError
 from kiviat.record.types import Scalar, TableRow
 
 Dimensions = tuple[tuple[str, tuple[str, ...]], ...]
@@ -41,8 +42,22 @@ class Grid:
     high: Floats | None
 
     def values_of(self, dimension: str) -> tuple[str, ...]:
-        """Return the values of the dimension of that name."""
-        return dict(self.dimensions)[dimension]
+        """Return the values of the dimension of that name; InputError if the table has none."""
+        for name, values in self.dimensions:
+            if name == dimension:
+                return values
+        raise InputError(
+            f"table {self.name!r} of case {self.case} in run {self.run} has dimensions {_listed(self)}, "
+            f"but not {dimension!r}: another program wrote it; leave the case out"
+        )
+
+    def has(self, *dimensions: str) -> bool:
+        """Return whether the table has exactly these dimensions, in this order."""
+        return tuple(name for name, _ in self.dimensions) == dimensions
+
+
+def _listed(grid: Grid) -> str:
+    return ", ".join(repr(name) for name, _ in grid.dimensions) or "none"
 
 
 def grids(rows: Iterable[TableRow]) -> list[Grid]:

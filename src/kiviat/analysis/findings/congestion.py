@@ -34,7 +34,7 @@ class Impact:
 
 def impacts(grid: Grid) -> list[Impact]:
     """Return the values of an "impact" table, victim by victim, without missing ones."""
-    (_, victims), (_, congestors), (_, of) = grid.dimensions
+    victims, congestors, of = map(grid.values_of, ("victim", "congestor", "of"))
     mean, p99 = of.index("mean"), of.index("P99")
     found = []
     for row, victim in enumerate(victims):

@@ -18,7 +18,7 @@ class Drawing:
     """Tables that are drawn as curves, each with the beginning of its panel's label.
 
     With several runs, only the curves named in `main` are drawn, if there are any. The last table is shown
-    first.
+    first. Tables with other dimensions are not drawn.
     """
 
     benchmark: str
@@ -27,6 +27,7 @@ class Drawing:
     x: str
     curves: Callable[[Grid], Iterable[Curve]] = lambda grid: [curve_of(grid)]
     main: tuple[str, ...] = ()
+    dimensions: tuple[str, ...] = ()  # of the tables; default: `x` alone
 
 
 _PHASES = (("total_bandwidth", "all processes"), ("bandwidth", "per process"))
@@ -38,13 +39,21 @@ _DRAWINGS = (
         "bytes",
         b_eff_curves,
         ("rings", "random order", "worst order"),
+        ("pattern", "bytes", "method"),
     ),
     Drawing("dense_total_exchange", _PHASES, "Total exchange: bandwidth by phase", "phase"),
     Drawing("dense_pairwise", _PHASES, "Pairs at growing distance: bandwidth by phase", "phase"),
     Drawing("dense_cumulative", _PHASES, "More and more pairs: bandwidth by phase", "phase"),
     Drawing("dense_random", _PHASES, "Random pairs: bandwidth by phase", "phase"),
     Drawing("noise", (("noise", ""),), "Noise: what the system takes from each rank’s core", "rank"),
-    Drawing("noise", (("quantum", ""),), "Noise: time of a fixed quantum of work", "rank", curves_of),
+    Drawing(
+        "noise",
+        (("quantum", ""),),
+        "Noise: time of a fixed quantum of work",
+        "rank",
+        curves_of,
+        dimensions=("rank", "of quanta"),
+    ),
     Drawing("distance", (("latency", ""),), "Latency against distance in ranks", "distance"),
     Drawing("distance", (("bandwidth", ""),), "Bandwidth against distance in ranks", "distance"),
     Drawing("fan_in", (("bandwidth", ""),), "Fan-in: bandwidth of rank 0", "senders"),
@@ -72,7 +81,8 @@ def _figure(drawing: Drawing, grids: Sequence[Grid], runs: Sequence[RunLabel], s
     shown: list[Panel] = []
     conditions = unit = ""
     for table, label in drawing.tables:
-        of_table = [grid for grid in grids if grid.name == table]
+        expected = drawing.dimensions or (drawing.x,)
+        of_table = [grid for grid in grids if grid.name == table and grid.has(*expected)]
         axes = sorted({axis for grid in of_table for axis in grid.axes})
         curves = _curves(drawing, of_table, axes, runs)
         dimensions = ["run", "bytes", "", "ranks", *axes]
