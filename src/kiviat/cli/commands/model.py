@@ -34,7 +34,7 @@ from kiviat.store.read import load
 
 # Stream payload and headers of a frame of 1514 bytes (docs/howto/emulated.md).
 _FRAME_PAYLOAD_BYTES, _HEADERS_BYTES = 1448, 66
-# What a message of MPI adds: 8 to 12 B with Open MPI 4 and MPICH 4 over TCP, by the rate of short ping-pongs.
+# Header of a message of MPI over TCP, by the rate of short ping-pongs: 8 to 12 B with Open MPI 4 and MPICH 4.
 _MPI_HEADER_BYTES = 10
 _PAYLOAD = _FRAME_PAYLOAD_BYTES / (_FRAME_PAYLOAD_BYTES + _HEADERS_BYTES)
 
