@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.record import InputError, replacing, write_whole
+from kiviat.record import InputError, replacing, write_whole, writing
 
 
 def mode(path: Path) -> int:
@@ -116,8 +116,37 @@ def test_where_no_file_can_be(tmp_path: Path, name: str) -> None:
     assert not list((tmp_path / "folder").iterdir())
 
 
+@pytest.fixture(params=["unnamed", "named"])
+def draft(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The kind of file that becomes the output; not all file systems have files without a name."""
+    if request.param == "named":
+        monkeypatch.setattr(writing, "_unnamed", lambda folder: None)
+    return str(request.param)
+
+
+def test_a_draft_has_no_name_before_it_is_whole(tmp_path: Path, draft: str) -> None:
+    with replacing(tmp_path / "file") as file:
+        file.write(b"whole")
+        assert len(drafts(tmp_path)) == (draft == "named")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"whole"]
+
+
+def test_a_killed_process_leaves_nothing_of_an_output(tmp_path: Path) -> None:
+    target = tmp_path / "file"
+    target.write_text("old")
+    program = (
+        "import os, signal, sys, pathlib; from kiviat.record import replacing\n"
+        "with replacing(pathlib.Path(sys.argv[1])) as file:\n"
+        "    file.write(b'half'); file.flush(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(target)])
+    assert (done.returncode, target.read_text(), drafts(tmp_path)) == (-9, "old", [])
+
+
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt, SystemExit])
-def test_nothing_is_left_of_what_was_not_finished(tmp_path: Path, error: type[BaseException]) -> None:
+def test_nothing_is_left_of_what_was_not_finished(
+    tmp_path: Path, draft: str, error: type[BaseException]
+) -> None:
     target = tmp_path / "file"
     target.write_text("old")
     with pytest.raises(error), replacing(target) as file:

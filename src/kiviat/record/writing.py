@@ -37,11 +37,14 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         return
     draft = target.with_name(f".kiviat-{os.urandom(8).hex()}")
     try:
-        with draft.open("xb") as file:
+        unnamed = _unnamed(target.parent)
+        with unnamed or draft.open("xb") as file:
             _keep_owner_and_mode(target, file.fileno())
             yield file
             file.flush()
             os.fsync(file.fileno())
+            if unnamed:
+                os.link(f"/proc/self/fd/{file.fileno()}", draft, src_dir_fd=file.fileno())
         draft.replace(target)
     except BaseException:
         with suppress(OSError):
@@ -132,6 +135,19 @@ def _write_through(file: BinaryIO, target: Path | int) -> None:
     handle = os.dup(target) if isinstance(target, int) else os.open(target, os.O_WRONLY | os.O_NOCTTY)
     with os.fdopen(handle, "wb") as through:
         copyfileobj(file, through)
+
+
+def _unnamed(folder: Path) -> BinaryIO | None:
+    """Return a file without a name in the folder, of which a killed process leaves nothing.
+
+    None if the file system has no such files, or if /proc, by which they get their name, is missing.
+    """
+    if not Path("/proc/self/fd").exists():
+        return None
+    try:
+        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666), "wb")
+    except OSError:
+        return None
 
 
 def _keep_owner_and_mode(target: Path, handle: int) -> None:
