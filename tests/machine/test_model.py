@@ -262,6 +262,14 @@ def test_each_number_is_needed_and_checked(table: str, key: str, wrong: str, tmp
             swap("[nic]", '[nic]\nframe = { value = "1 kB", source = "P4", confidence = "high" }'),
             "only some of nic.frame, nic.header",
         ),
+        (
+            swap(
+                "[nic]",
+                '[nic]\nframe = { value = "1 kB", source = "P4", confidence = "high" }\n'
+                'header = { value = "66 B", source = "P4", confidence = "high" }',
+            ),
+            "has nic.frame, but not nic.bucket_out, nic.bucket_in, nic.packet",
+        ),
         (swap('copy_duplex = "half"', 'copy_duplex = "both"'), "core.copy_duplex is 'both'"),
         (drop("buses ="), "lacks memory.buses"),
         (swap('collectives = "mpich"', 'collectives = "fast"'), "mpi.collectives is 'fast'"),

@@ -148,7 +148,9 @@ def with_exchange(
     """
 
     def on_link_s(size: int) -> float:
-        return bucket.on_link_s(size, link) if bucket and link else size / link if link else 0.0
+        if not link:
+            return 0.0
+        return bucket.on_link_s(size, link) if bucket else size / link
 
     alone = dict(fitted.points)
     longer = {

@@ -138,9 +138,9 @@ def _write_through(file: BinaryIO, target: Path | int) -> None:
 
 
 def _unnamed(folder: Path) -> BinaryIO | None:
-    """Return a file without a name in the folder, of which a killed process leaves nothing.
+    """Return a new file in the folder that has no name yet; if the process is killed, nothing stays.
 
-    None if the file system has no such files, or if /proc, by which they get their name, is missing.
+    None if the file system does not support such files, or without /proc, which is needed to name them.
     """
     if not Path("/proc/self/fd").exists():
         return None

@@ -285,7 +285,7 @@ def _of_table(x: str, machine: MachineResults, curve: StudyCurve, size: int | No
         if grid.benchmark == benchmark
         and grid.name == curve.table
         and (size is None or grid.bytes == size)
-        and [name for name, _ in grid.dimensions] == [x]
+        and grid.has(x)
         and machine.axes(benchmark, grid.axes) == machine.axes(benchmark, curve.axes)
         and (curve.ranks is None or grid.ranks == curve.ranks)
     ]

@@ -202,7 +202,7 @@ def _emulated_links(runs: Sequence[Run]) -> Spec | None:
 
 
 def _bucket(spec: Spec) -> Bucket | None:
-    """Return the token bucket of a cluster's links: bursts of nodes and of the bridge, and packet size.
+    """Return the token bucket of a cluster's links: bursts of nodes and of the bridge, packets, and frames.
 
     None if links are not shaped.
     """

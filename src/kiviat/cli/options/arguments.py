@@ -967,7 +967,8 @@ def _model(command: argparse.ArgumentParser) -> None:
         "runs",
         nargs="*",
         metavar="RUN",
-        help=f"runs with pairs within and between nodes, one or two: {_NAME}",
+        help="runs with ping-pongs within and between nodes, and ping-pings and broadcasts between two "
+        f"ranks if measured: {_NAME}",
     )
     fit.add_argument(
         "--published", metavar="MACHINE", help="fit numbers of MACHINE to the published rows allowed for it"
