@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from kiviat.analysis.statistics.intervals import Floats, median_interval, median_intervals, order_coverage
+from kiviat.analysis.statistics.intervals import Floats, median_interval, median_intervals, order_coverages
 
 SAMPLES = 15
 
@@ -46,9 +46,17 @@ def test_coverage_of_order_statistics_is_binomial() -> None:
     above the median is equally likely.
     """
     patterns = list(product((-1, 1), repeat=5))
-    for d in (1, 2):
+    for d, coverage in zip((1, 2), order_coverages(5), strict=False):
         covered = sum(d <= pattern.count(-1) <= 5 - d for pattern in patterns)
-        assert order_coverage(5, d) == covered / 32
+        assert coverage == covered / 32
+
+
+@pytest.mark.parametrize("launches", [1025, 10_000, 10_001])
+def test_many_launches_have_an_interval(launches: int) -> None:
+    """Its ends are some square roots of the number of launches away from the middle."""
+    low, high = median_interval(range(launches)) or (0.0, 0.0)
+    middle = (launches - 1) / 2
+    assert low - middle == pytest.approx(middle - high) == pytest.approx(-0.98 * launches**0.5, rel=0.01)
 
 
 def test_five_launches_give_their_range() -> None:

@@ -7,7 +7,10 @@ launch medians covers both levels, whatever their distributions (docs/adr/0002-i
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import cache
+from itertools import count, pairwise
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,18 +18,21 @@ from numpy.typing import ArrayLike, NDArray
 from kiviat.record.types import LEVEL
 
 MIN_LAUNCHES = 5
+_NORMAL = 10_000  # with more values, binomial probabilities take seconds, and normal ones are as good
 
 Floats = NDArray[np.float64]
 
 
-@cache
-def order_coverage(n: int, d: int) -> float:
-    """Return the probability that [x(d), x(n+1−d)] of `n` values contains the median.
+def order_coverages(n: int) -> Iterator[float]:
+    """Yield the probability that [x(d), x(n+1−d)] of `n` values contains the median, for d from 1 on.
 
     It is 1 − 2 P(Binomial(n, ½) < d): exact for every continuous distribution, a lower bound if values tie.
     """
-    below: int = sum(math.comb(n, i) for i in range(d))
-    return 1 - below / 2.0 ** (n - 1)
+    below, more = 0, 1  # whole numbers, which floats cannot hold from n = 1025 on
+    for d in count(1):
+        below += more
+        more = more * (n - d + 1) // d
+        yield 1 - below / (1 << n - 1)
 
 
 @cache
@@ -36,10 +42,12 @@ def _interpolation(n: int, level: float) -> tuple[int, float]:
     T. P. Hettmansperger, S. J. Sheather: Confidence intervals based on interpolated order statistics.
     Statistics & Probability Letters 4 (1986) 75–79, eq. 2.
     """
-    d = 1
-    while order_coverage(n, d + 1) >= level:
-        d += 1
-    outer, inner = order_coverage(n, d), order_coverage(n, d + 1)
+    if n > _NORMAL:
+        rank = (n + 1 - NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(n)) / 2
+        return int(rank), rank - int(rank)
+    d, (outer, inner) = next(
+        (d, pair) for d, pair in enumerate(pairwise(order_coverages(n)), 1) if pair[1] < level
+    )
     if outer < level:
         return d, 0.0  # n = 5: the range is the widest possible interval
     i = (outer - level) / (outer - inner)
