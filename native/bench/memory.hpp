@@ -49,11 +49,14 @@ inline std::int64_t memory_of(const Trial& t) {
   return std::min(most, static_cast<std::int64_t>(available_to_each(t) / 2));
 }
 
-// Allocates `bytes` for this rank's part of the problem. Throws Skip on all ranks if one fails. Collective.
+// Allocates `bytes` for this rank's part of the problem and touches them: otherwise the first of a kernel's runs would
+// measure page faults, too, which take several times as long as a transform of FFT. Throws Skip on all ranks if one
+// fails. Collective.
 inline HugePages pages_of(const Trial& t, std::size_t bytes) {
   HugePages pages(bytes);
   if (const double missing = t.worst(pages ? 0 : static_cast<double>(bytes)); missing > 0)
     throw Skip("cannot allocate " + std::to_string(std::llround(missing)) + " B on each rank: give a smaller memory=");
+  pages.touch();
   return pages;
 }
 

@@ -9,7 +9,7 @@
 
 namespace kiviat {
 
-HugePages::HugePages(std::size_t bytes) {
+HugePages::HugePages(std::size_t bytes) : bytes_(bytes) {
   if (!host::carries_payload()) {
     begin_ = {host::allocate(std::max<std::size_t>(bytes, 1)), Release{}};
     return;
@@ -23,6 +23,16 @@ HugePages::HugePages(std::size_t bytes) {
 #ifdef MADV_HUGEPAGE
   madvise(begin_.get(), bytes, MADV_HUGEPAGE);  // failure is harmless: access is only slower without huge pages
 #endif
+}
+
+void HugePages::touch() const {
+  if (!begin_ || !begin_.get_deleter().mapping) return;
+#ifdef MADV_POPULATE_WRITE
+  if (madvise(begin_.get(), bytes_, MADV_POPULATE_WRITE) == 0) return;  // Linux 5.14
+#endif
+  constexpr std::size_t smallest_page = 4096;
+  volatile char* const memory = as<char>();
+  for (std::size_t at = 0; at < bytes_; at += smallest_page) memory[at] = 0;
 }
 
 void HugePages::Release::operator()(void* begin) const {

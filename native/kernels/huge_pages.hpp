@@ -19,6 +19,8 @@ class HugePages {
   explicit HugePages(std::size_t bytes);
 
   explicit operator bool() const { return begin_ != nullptr; }
+  // Accesses all pages from this thread, so that no page fault falls into a measurement.
+  void touch() const;
   template <class T>
   T* as() const {
     return static_cast<T*>(begin_.get());
@@ -31,6 +33,7 @@ class HugePages {
     void operator()(void* begin) const;
   };
   std::unique_ptr<void, Release> begin_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace kiviat

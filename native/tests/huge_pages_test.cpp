@@ -1,6 +1,8 @@
 // Memory in huge pages.
 #include "kernels/huge_pages.hpp"
 
+#include <sys/resource.h>
+
 #include <cstdint>
 #include <utility>
 
@@ -35,4 +37,18 @@ RANKED_TEST(huge_pages_move, 1) {
   const HugePages moved = std::move(pages);
   EXPECT(moved.as<char>() == begin);
   EXPECT(moved.as<char>()[7] == 'x');
+}
+
+RANKED_TEST(touched_pages_cause_no_faults, 1) {
+  const auto faults = [] {
+    rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_minflt;
+  };
+  constexpr std::size_t bytes = std::size_t{9} << 20;
+  const HugePages pages(bytes);
+  pages.touch();
+  const auto before = faults();
+  for (std::size_t at = 0; at < bytes; at += 4096) pages.as<char>()[at] = 'x';
+  EXPECT(faults() - before < 8);
 }
