@@ -22,7 +22,10 @@ def execute(request: ReportRequest) -> int:
     # A million small objects live until the page is written; garbage collection would take a fifth of the
     # time.
     gc.disable()
-    report_on([find_run(name) for name in request.runs], Path(request.output))
+    try:
+        report_on([find_run(name) for name in request.runs], Path(request.output))
+    finally:
+        gc.enable()
     print_name(request.output)
     return 0
 
