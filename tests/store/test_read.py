@@ -10,7 +10,7 @@ import pytest
 
 from kiviat.record import UNSEALED_RECORD_SCHEMA, InputError, Record, Row
 from kiviat.record.types import LEVEL, WATCHED_LEVEL
-from kiviat.store import RunDirectory
+from kiviat.store import RunDirectory, by_column, reader
 from kiviat.store.checksum import seal
 from kiviat.store.columns import columns
 from kiviat.store.query import connect
@@ -71,6 +71,75 @@ def test_notes_are_kept_and_older_records_have_none(run: RunDirectory) -> None:
     assert Record.from_json(new).to_json()["notes"] == told
 
 
+def test_metrics_stay_with_their_records(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records are read in blocks; one without metrics is a row, too."""
+    monkeypatch.setattr(by_column, "_RECORDS_AT_ONCE", 2)
+    wanted: list[tuple[str, int, str | None, float | None]] = []
+    for number in range(7):
+        case, names = f"case {number % 3}", ["time", "bandwidth", "rate"][: number % 4]
+        metrics = tuple(metric(name, p50=1.0 + number + place / 8) for place, name in enumerate(names))
+        outcome = "ok" if metrics else "failed"
+        run.append(record(run.id, case=case, launch=number, metrics=metrics, outcome=outcome))
+        wanted += [(case, number, one.name, one.p50) for one in metrics] or [(case, number, None, None)]
+    rows = load(run.path)[1]
+    assert [(row.case, row.launch, row.metric, row.p50) for row in rows] == wanted
+    assert [row.case for row in rows.without_result()] == ["case 0", "case 1"]
+
+
+def test_a_record_larger_than_buffers_is_read(run: RunDirectory) -> None:
+    """DuckDB's buffers have 32 MB, unless a line needs more."""
+    words = "a very long reason " * 1_000_000
+    run.append(record(run.id, launch=0, reason=words))
+    run.append(record(run.id, launch=1))
+    rows = load(run.path)[1]
+    assert [(row.launch, row.reason) for row in rows] == [(0, words), (1, None)]
+    with connect([run.path], "select reason from records") as connection:
+        lengths = connection.execute("SELECT length(reason) FROM records ORDER BY launch").fetchall()
+    assert lengths == [(len(words),), (None,)]
+
+
+def test_only_blank_lines_are_no_records(run: RunDirectory) -> None:
+    append(run, "\n\n")
+    assert list(load(run.path)[1]) == []
+
+
+def test_facts_are_in_order_of_first_appearance(run: RunDirectory) -> None:
+    """Otherwise equal commands might print in another order."""
+    for number in range(200):
+        run.append(record(run.id, case=f"case {number % 50}", launch=number // 50))
+    for _ in range(3):
+        assert [case.case for case in load(run.path)[1].cases] == [f"case {number}" for number in range(50)]
+
+
+def test_what_needs_more_memory_gets_it(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits of memory are there to spill, not to fail."""
+    run.append_all(record(run.id, case=f"case {number}", launch=0) for number in range(3000))
+    monkeypatch.setattr(reader, "_THREAD_BYTES", -60_000_000)
+    lift, lifted = reader.Reader.lift_limits, []
+
+    def lift_and_note(self: reader.Reader) -> None:
+        lifted.append(True)
+        lift(self)
+
+    monkeypatch.setattr(reader.Reader, "lift_limits", lift_and_note)
+    assert len(load(run.path)[1]) == 3000
+    assert lifted
+
+
+@pytest.mark.parametrize(
+    "words", ["quotes \" and '", "\x1f \x00 \x7f", "\\u0041 \\", "\u2028 é 𝄞", '{"a": [1]}']
+)
+def test_texts_are_returned_as_written(run: RunDirectory, words: str) -> None:
+    """Facts that records share are numbered by a text that holds all of them."""
+    written = record(
+        run.id, case=words, reason=words, notes={words: words}, axes={"a": words, "b": 1.5, "c": 2}
+    )
+    run.append(written)
+    (row, *_) = load(run.path)[1]
+    assert (row.case, row.reason, row.notes, row.axes) == (words, words, written.notes, written.axes)
+    assert [type(value) for value in row.axes.values()] == [str, float, int]
+
+
 def test_a_case_without_metrics_is_one_row(run: RunDirectory) -> None:
     run.append(record(run.id, outcome="failed", phase="check", reason="wrong byte", metrics=()))
     _, (row,), _ = load(run.path)
@@ -108,9 +177,9 @@ def test_every_type_comes_from_the_schema() -> None:
 
 
 def test_a_run_without_records_is_empty(run: RunDirectory) -> None:
-    assert load(run.path)[1] == []
+    assert list(load(run.path)[1]) == []
     (run.path / "records.jsonl").unlink()
-    assert load(run.path)[1] == []
+    assert list(load(run.path)[1]) == []
 
 
 @pytest.mark.parametrize("missing", [1, 20, 300])
@@ -150,7 +219,7 @@ def test_torn_zeros_are_not_copied(finished: RunDirectory) -> None:
 def test_only_a_torn_first_line(run: RunDirectory) -> None:
     append(run, '{"schema":"kiviat.rec')
     _, rows, warnings = load(run.path)
-    assert (rows, len(warnings)) == ([], 1)
+    assert (list(rows), len(warnings)) == ([], 1)
 
 
 @pytest.mark.parametrize(

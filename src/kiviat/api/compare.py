@@ -9,7 +9,7 @@ from typing import Any
 from kiviat.analysis import compare as analysis
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.compare import THRESHOLD, Change, Comparison
-from kiviat.api.runs import Named, Run, read_one
+from kiviat.api.runs import Named, Run, read_results
 from kiviat.api.table import Table, Tabular
 from kiviat.record import InputError
 from kiviat.report.html import fragment
@@ -78,7 +78,7 @@ def compare(
     verdict needs at least five launches of each run, and no launch of the case disturbed by other programs.
     Raise InputError if the runs have no case in common, or times of different clocks.
     """
-    first, second = read_one(a), read_one(b)
+    first, second = read_results(a), read_results(b)
     details = analysis.compare(_results(first), _results(second), metric=metric, threshold=threshold)
     return ComparisonResult(first, second, details)
 

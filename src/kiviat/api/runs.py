@@ -19,8 +19,9 @@ from kiviat.analysis.aggregate.summary import Summary, summarise
 from kiviat.analysis.aggregate.tables import Grid, grids
 from kiviat.analysis.findings.all import Finding, findings, top
 from kiviat.api.table import Table
-from kiviat.record import InputError, Row, write_whole
+from kiviat.record import InputError, write_whole
 from kiviat.record import run as record
+from kiviat.record.rows import Rows
 from kiviat.record.units import counted
 from kiviat.report.html import fragment
 from kiviat.store import find_run
@@ -86,11 +87,10 @@ class _Stored:
 
 @dataclass(frozen=True)
 class Run(_Stored):
-    """A run: `about` is its run.json, `rows` has one Row for each metric of each record."""
+    """A run: `about` is its run.json, `warnings` are remarks on its files."""
 
     path: Path
     about: record.Run
-    rows: tuple[Row, ...]
     warnings: tuple[str, ...] = ()
 
     @property
@@ -109,6 +109,15 @@ class Run(_Stored):
         return self.about.clock == "simulated"
 
     @cached_property
+    def rows(self) -> Rows:
+        """Each metric of each record."""
+        return load_run(self.path)[1]
+
+    @cached_property
+    def _completed(self) -> int:
+        return len(self.rows.completed())
+
+    @cached_property
     def results(self) -> list[Summary]:
         """Each case and metric over all launches, as typed rows."""
         return summarise(self.rows)
@@ -123,6 +132,11 @@ class Run(_Stored):
         """The findings, the most important first."""
         return findings(self.results, [self.about], self.rows, self.grids)
 
+    def forget_rows(self) -> None:
+        """Keep what follows from the rows, but not these, which are read again when they are asked for."""
+        _ = self.results, self._completed
+        self.__dict__.pop("rows", None)
+
     def __repr__(self) -> str:
         return f"<run {self.id}: {self._facts()}>"
 
@@ -131,7 +145,7 @@ class Run(_Stored):
 
         about = self.about
         origin = "simulated, not measured" if self.simulated else about.substrate
-        cases = len({row.case for row in self.rows if row.outcome == "ok"})
+        cases = self._completed
         plan = about.plan.name if about.plan else "ingested"
         words = [machine_name(about), *([] if self.simulated else about.mpis), origin, f"plan {plan}"]
         return ", ".join(
@@ -163,7 +177,7 @@ class Runs(_Stored, Sequence[Run]):
         """Write the runs as a web page, side by side, and return its path."""
         from kiviat.report.run.page import render  # noqa: PLC0415 (a second: whoever writes no page need not wait)
 
-        rows = list(chain.from_iterable(run.rows for run in self._runs))
+        rows = Rows.joined(run.rows for run in self._runs)
         tables = list(chain.from_iterable(run.grids for run in self._runs))
         path = Path(output)
         write_whole(render([run.about for run in self._runs], rows, tables), path, "report")
@@ -216,7 +230,8 @@ def read(names: Iterable[Named]) -> Runs:
         for path in _paths(fspath(name)):
             if path not in found:
                 about, rows, warnings = load_run(path)
-                found[path] = Run(path, about, tuple(rows), tuple(warnings))
+                run = found[path] = Run(path, about, tuple(warnings))
+                run.__dict__["rows"] = rows
     return Runs(found.values())
 
 
@@ -226,6 +241,14 @@ def read_one(name: Named) -> Run:
     if len(runs) != 1:
         raise InputError(f"{name!r} is {counted(len(runs), 'run')}; give one")
     return runs[0]
+
+
+def read_results(name: Named) -> Run:
+    """Return the single run of that name with its results, but without its rows, which need more memory."""
+    run = read_one(name)
+    if not isinstance(name, Run | Runs):
+        run.forget_rows()
+    return run
 
 
 def _paths(name: str) -> list[Path]:
@@ -246,7 +269,7 @@ def opened(paths: Sequence[Path], *, summaries: bool = False) -> Iterator[duckdb
     """Yield a connection with the tables of the runs; with `summaries` also the table of that name."""
     with connect(paths) as connection:
         if summaries:
-            rows = [row for path in paths for row in load_run(path)[1]]
+            rows = Rows.joined(load_run(path)[1] for path in paths)
             values: Iterable[dict[str, Any]] = (asdict(summary) for summary in summarise(rows))
             add_table(connection, "summaries", SUMMARY_TYPES, values)
         yield connection

@@ -17,6 +17,7 @@ from kiviat.analysis.scaling.series import Selection, Source, joined
 from kiviat.api.runs import Named, Runs, read
 from kiviat.api.table import Table, Tabular
 from kiviat.record import write_whole
+from kiviat.record.rows import Rows
 from kiviat.report.facts.runs import labels
 from kiviat.report.html import fragment
 from kiviat.report.scaling.text import kind_text
@@ -95,7 +96,7 @@ def _sources(runs: Runs) -> list[Source]:
         Source(
             label.label,
             tuple(group),
-            [row for run in group for row in loaded[run.id].rows],
+            Rows.joined(loaded[run.id].rows for run in group),
             [grid for run in group for grid in loaded[run.id].grids],
         )
         for group, label in zip(groups, called, strict=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kiviat.record import (
     OLDER_RECORD_SCHEMAS,
@@ -105,18 +105,23 @@ def _breaks(part: Mapping[str, Any], of: str = "") -> str:
 _OLDER = f'{{"schema":"{UNSEALED_RECORD_SCHEMA}"'.encode()
 
 
-def refuse_damaged(readable: Path, name: Path) -> int:
-    """Return the number of records without a checksum, written by an older version.
+class Checked(NamedTuple):
+    """The number of lines of an older version, without checksum, and the bytes of the longest line."""
 
-    Raise InputError for the first line that was altered or is not a record.
-    """
-    unverified = 0
+    unverified: int
+    longest: int
+
+
+def refuse_damaged(readable: Path, name: Path) -> Checked:
+    """Raise InputError for the first line that was altered or is not a record."""
+    unverified = longest = 0
     with readable.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if not is_intact(line):
                 refuse_damaged_line(line, name, number)
                 unverified += 1
-    return unverified
+            longest = max(longest, len(line))
+    return Checked(unverified, longest)
 
 
 def refuse_damaged_line(line: bytes, name: Path, number: int) -> None:

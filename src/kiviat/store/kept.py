@@ -34,7 +34,7 @@ from kiviat.store.columns import columns
 from kiviat.store.duck import plain_names
 from kiviat.store.files import RECORDS_FILE, RUN_FILE
 from kiviat.store.index import folder_of, identity, is_settled
-from kiviat.store.read import read_json
+from kiviat.store.reader import Reader
 
 _FORMAT = f"kiviat.kept/1 of {__version__}, {RUN_SCHEMA}, {RECORD_SCHEMA}"
 LEFT_OUT = frozenset({"samples", "tables"})
@@ -96,22 +96,22 @@ class Kept:
             of_records.append(f"SELECT * EXCLUDE (_key) FROM read_parquet('{records}'){some}")
         return of_runs, of_records
 
-    def keep(self, connection: duckdb.DuckDBPyConnection, complete: Sequence[Path]) -> None:
+    def keep(self, read: Reader, complete: Sequence[Path]) -> None:
         """Add complete runs, which the caller has just verified, to the cache; write errors are ignored."""
         keys = {run: key for run in complete if (key := self._keys[run]) and key == _key(run)}
         if len(keys) < _FEW or self._handle is None:
             return
         segments = list(self._segments)
         with suppress(OSError, duckdb.Error):
-            segments.append(self._written(connection, keys))
+            segments.append(self._written(read, keys))
             if len(segments) > _MOST_SEGMENTS:
-                segments = [self._merged(connection, segments)]
+                segments = [self._merged(read.connection, segments)]
             listed = {one.name: {"keys": sorted(one.keys), "crc32": one.crc32} for one in segments}
             content = {"format": _FORMAT, "segments": listed}
             replace_cached(self._folder / "segments.json", json.dumps(content).encode())
             self._clean({one.name for one in segments})
 
-    def _written(self, connection: duckdb.DuckDBPyConnection, keys: dict[Path, str]) -> Segment:
+    def _written(self, read: Reader, keys: dict[Path, str]) -> Segment:
         segment = Segment(_name(keys.values()), frozenset(keys.values()))
         parts = (
             (RUN_FILE, columns("run"), "unstructured"),
@@ -122,9 +122,10 @@ class Kept:
                 of_name = ", ".join(
                     f"'{name}': '{key}'" for name, key in zip(names, keys.values(), strict=True)
                 )
-                source = read_json(types, *names, form=form, named=True)
+                source = read.json(types, *names, form=form, named=True)
                 key = f"map_extract_value(MAP {{{of_name}}}, filename)"
-                self._copy(connection, f"SELECT * EXCLUDE (filename), {key} AS _key FROM {source}", target)
+                select = f"SELECT * EXCLUDE (filename), {key} AS _key FROM {source}"
+                self._copy(read.connection, select, target)
         return self._sealed(segment)
 
     def _merged(self, connection: duckdb.DuckDBPyConnection, segments: Sequence[Segment]) -> Segment:

@@ -11,15 +11,16 @@ from typing import Any, BinaryIO, Literal
 
 import duckdb
 
-from kiviat.record import InputError
+from kiviat.record import InputError, schema
 from kiviat.record.earlier_metrics import current_name_sql
 from kiviat.record.scratch import scratch_folder
 from kiviat.store.check import first_bad_line, refuse_damaged
 from kiviat.store.columns import columns
-from kiviat.store.duck import interruptible, plain_folder, plain_names
+from kiviat.store.duck import interruptible, plain_names
 from kiviat.store.files import RECORDS_FILE, RUN_FILE, read_run
 from kiviat.store.kept import LEFT_OUT, Kept
-from kiviat.store.read import read_json, refuse_wrong, whole_lines
+from kiviat.store.read import refuse_wrong, whole_lines
+from kiviat.store.reader import Reader, read_json, reader
 from kiviat.store.tail import torn_tail
 
 Format = Literal["csv", "json", "parquet"]
@@ -33,6 +34,14 @@ _RUN_COLUMNS = """
 """
 
 
+# The properties of records and metrics that the view `samples` needs.
+_SAMPLED = {
+    *("schema", "run", "launch", "case", "benchmark", "ranks", "bytes", "axes", "metrics"),
+    *("name", "unit", "samples"),
+}
+_METRIC = schema("record")["$defs"]["metric"]["properties"]
+_NOT_OF_SAMPLES = frozenset({*schema("record")["properties"], *_METRIC} - _SAMPLED)
+
 # Minimum number of runs for which cached copies (kiviat.store.kept) are used.
 _MANY = 50
 
@@ -41,14 +50,12 @@ _MANY = 50
 def connect(runs: Sequence[Path], closed_for: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection with the tables runs, launches, records, metrics, tables and samples of these runs.
 
-    If `closed_for` is given, the data that this query needs is loaded into memory; then no file can be read
+    If `closed_for` is given, the data that this query needs is loaded; then no file can be read
     or written, no extension loaded and no setting changed.
     """
     if not runs:
         raise InputError("there are no runs to query; `kiviat run` makes one")
     with ExitStack() as stack:
-        _, spilled = stack.enter_context(plain_folder())
-        connection = stack.enter_context(duckdb.connect(config={"temp_directory": spilled}))
         kept = None
         if closed_for is not None and len(runs) >= _MANY and not _reads(closed_for, *LEFT_OUT):
             kept = stack.enter_context(Kept(runs[0].parent, runs))
@@ -57,23 +64,32 @@ def connect(runs: Sequence[Path], closed_for: str | None = None) -> Iterator[duc
         records = [run / RECORDS_FILE for run in fresh]
         readable = [stack.enter_context(whole_lines(file, torn_tail(file))) for file in records]
         there = [(whole, file) for whole, file in zip(readable, records, strict=True) if whole]
-        for whole, file in there:
-            refuse_damaged(whole, file)
-        refuse_wrong(there)
+        of_records = max((refuse_damaged(*pair).longest for pair in there), default=0)
+        refuse_wrong(there, of_records)
+        longest = max(of_records, *((run / RUN_FILE).stat().st_size for run in fresh), 0)
+        read = stack.enter_context(reader(longest))
+        connection = read.connection
         files = [file for file in readable if file]
         named = [*(run / RUN_FILE for run in fresh), *files]
         names = stack.enter_context(plain_names(named))
-        sources = _sources(names[: len(fresh)], names[len(fresh) :])
+        sources = _sources(read, names[: len(fresh)], names[len(fresh) :])
         try:
             if kept:
+                read.lift_limits()  # segments of the cache are written at once
                 whole_runs = zip(fresh, states, records, readable, strict=True)
                 kept.keep(
-                    connection,
-                    [run for run, state, file, read in whole_runs if state == "complete" and read == file],
+                    read,
+                    [run for run, state, file, found in whole_runs if state == "complete" and found == file],
                 )
                 sources = _with_kept(sources, kept, bool(fresh))
             if closed_for is not None:
-                sources = interruptible(connection, lambda: _close(connection, sources, closed_for))
+                sources = interruptible(
+                    connection,
+                    lambda: read.first_frugally(lambda: _loaded(connection, sources, closed_for)),
+                )
+            read.lift_limits()
+            if closed_for is not None:
+                _close(connection)
             _define(connection, sources)
             yield connection
         except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
@@ -106,10 +122,12 @@ def add_table(
     """Create a table of `rows`. Uses a file, because inserting row by row takes a millisecond each."""
     with scratch_folder() as folder:
         file = Path(folder) / "rows"
+        longest = 0
         with file.open("w", encoding="utf-8") as lines:
-            lines.writelines(json.dumps(row) + "\n" for row in rows)
+            for row in rows:
+                longest = max(longest, lines.write(json.dumps(row) + "\n"))  # ASCII
         with plain_names([file]) as names:
-            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {read_json(types, *names)}")
+            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {read_json(types, longest, *names)}")
 
 
 @dataclass(frozen=True)
@@ -121,9 +139,12 @@ class _Sources:
     sampled: str
 
 
-def _sources(runs: Sequence[str], records: Sequence[str]) -> _Sources:
-    without = _records(records, frozenset({"samples"}))
-    return _Sources(read_json(columns("run"), *runs, form="unstructured"), without, _records(records))
+def _sources(read: Reader, runs: Sequence[str], records: Sequence[str]) -> _Sources:
+    return _Sources(
+        read.json(columns("run"), *runs, form="unstructured"),
+        _records(read, records, frozenset({"samples"})),
+        _records(read, records, _NOT_OF_SAMPLES),
+    )
 
 
 def _with_kept(sources: _Sources, kept: Kept, others: bool) -> _Sources:
@@ -144,21 +165,23 @@ def _reads(query: str, *words: str) -> bool:
     return any(word in query.lower() for word in words)
 
 
-def _close(connection: duckdb.DuckDBPyConnection, sources: _Sources, query: str) -> _Sources:
-    """Load the data that the query needs into memory, then deny DuckDB access to files.
-
-    With access to files a query could also write them, because a table expression may be a COPY.
-    """
+def _loaded(connection: duckdb.DuckDBPyConnection, sources: _Sources, query: str) -> _Sources:
+    """Load the data that the query needs, so that it needs no access to files."""
     kept = {"runs": sources.runs, "records": sources.records}
     if _reads(query, "samples"):
         kept["sampled"] = sources.sampled
-    connection.execute("CREATE SCHEMA kept")
+    connection.execute("CREATE SCHEMA IF NOT EXISTS kept")
     for name, source in kept.items():
-        connection.execute(f"CREATE TABLE kept.{name} AS SELECT * FROM {source}")
+        connection.execute(f"CREATE OR REPLACE TABLE kept.{name} AS SELECT * FROM {source}")
+    why = "error('samples are there if the query has the word samples')"
+    unread = _nothing(columns("record", _NOT_OF_SAMPLES), why)
+    return _Sources("kept.runs", "kept.records", "kept.sampled" if "sampled" in kept else unread)
+
+
+def _close(connection: duckdb.DuckDBPyConnection) -> None:
+    """Deny DuckDB access to files. With it, a query could also write them: a table may be a COPY."""
     for setting in _CLOSED:
         connection.execute(f"SET {setting}")
-    unread = _nothing(columns("record"), "error('samples are there if the query has the word samples')")
-    return _Sources("kept.runs", "kept.records", "kept.sampled" if "sampled" in kept else unread)
 
 
 def _define(connection: duckdb.DuckDBPyConnection, sources: _Sources) -> None:
@@ -183,10 +206,10 @@ def _define(connection: duckdb.DuckDBPyConnection, sources: _Sources) -> None:
         connection.execute(f"CREATE VIEW {name} AS {select}")
 
 
-def _records(files: Sequence[str], without: frozenset[str] = frozenset()) -> str:
+def _records(read: Reader, files: Sequence[str], without: frozenset[str]) -> str:
     types = columns("record", without)
     if files:
-        return read_json(types, *files)
+        return read.json(types, *files)
     return _nothing(types, "false")
 
 

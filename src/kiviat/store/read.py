@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import fields, replace
-from functools import lru_cache
-from itertools import islice
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
-from kiviat.record import InputError, Row
-from kiviat.record.earlier_metrics import current_name_sql
+from kiviat.record import InputError
+from kiviat.record.rows import Rows
 from kiviat.record.run import Run
 from kiviat.record.scratch import scratch_folder
-from kiviat.record.types import WATCHED_LEVEL, Scalar
+from kiviat.record.types import LEVEL, WATCHED_LEVEL
 from kiviat.record.units import counted
+from kiviat.store.by_column import UndecodableError, by_column
 from kiviat.store.check import first_bad_line, is_suspect, refuse_damaged
-from kiviat.store.columns import columns, sql_columns
-from kiviat.store.duck import interruptible, plain_names, rows_of
+from kiviat.store.columns import columns
+from kiviat.store.duck import interruptible, plain_names
 from kiviat.store.files import RECORDS_FILE, read_run
 from kiviat.store.names import call_run
+from kiviat.store.reader import Reader, reader
 from kiviat.store.tail import TornTail, torn_tail
 
-# A record with a million samples per metric has about 80 MB.
-LARGEST_LINE_BYTES = 1 << 27
 _BLOCK = 1 << 20
+_SMALL = columns("record", frozenset({"samples", "tables"}))  # columns that are never large
 
 
-def load(path: Path) -> tuple[Run, list[Row], list[str]]:
+def load(path: Path) -> tuple[Run, Rows, list[str]]:
     """Return the run, its rows in the order written, and warnings for the user."""
     run = read_run(path)
     warnings = []
@@ -41,19 +38,20 @@ def load(path: Path) -> tuple[Run, list[Row], list[str]]:
     records = path / RECORDS_FILE
     if torn := torn_tail(records):
         warnings.append(f"{records} ends within a record: the last {torn.length} bytes were dropped")
+    level = WATCHED_LEVEL if run.plan and run.plan.interval else LEVEL
+    rows = Rows.of([])
     with whole_lines(records, torn) as readable:
-        if readable and (unverified := refuse_damaged(readable, records)):
-            run = replace(run, unverified=unverified)
-            warnings.append(
-                f"run {run.id} has {counted(unverified, 'unverified record')}: "
-                "an older version of kiviat wrote them, without checksums"
-            )
-        rows = _rows(readable, records) if readable else []
-    if run.plan and run.plan.interval:
-        for row in rows:
-            row.level = WATCHED_LEVEL
-    foreign = next((row.run for row in rows if row.run != run.id), None)
-    if foreign:
+        if readable:
+            checked = refuse_damaged(readable, records)
+            if checked.unverified:
+                run = replace(run, unverified=checked.unverified)
+                warnings.append(
+                    f"run {run.id} has {counted(checked.unverified, 'unverified record')}: "
+                    "an older version of kiviat wrote them, without checksums"
+                )
+            if checked.longest:
+                rows = _rows(readable, records, checked.longest, level)
+    if foreign := next((case.run for case in rows.cases if case.run != run.id), None):
         raise InputError(
             f"{records} holds records of run {foreign!r}, not of {run.id!r}; files were mixed up"
         )
@@ -77,126 +75,53 @@ def whole_lines(records: Path, torn: TornTail | None) -> Iterator[Path | None]:
             yield copy
 
 
-def read_json(
-    types: Mapping[str, str], *names: str, form: str = "newline_delimited", named: bool = False
-) -> str:
-    """Return an SQL table function that reads files of JSON objects.
-
-    They have one object per line unless `form` is given. `names` must not need quoting; with `named`, they
-    are the column `filename`.
-    """
-    files = ", ".join(f"'{name}'" for name in names)
-    return (
-        f"read_json([{files}], format='{form}', columns={sql_columns(types)}, "
-        f"maximum_object_size={LARGEST_LINE_BYTES}{', filename=true' if named else ''})"
-    )
-
-
-def read_lines(*names: str) -> str:
-    """Return an SQL table function that reads the lines of files, whatever they contain, as column `json`."""
-    files = ", ".join(f"'{name}'" for name in names)
-    return f"read_ndjson_objects([{files}], maximum_object_size={LARGEST_LINE_BYTES})"
-
-
-# Fields of a Row from its record, then from its metric; notes, numbers and disturbed come last.
-_NAMES = [field.name for field in fields(Row)]
-_OF_RECORD = _NAMES[: _NAMES.index("metric")]
-_OF_METRIC = _NAMES[_NAMES.index("metric") : _NAMES.index("notes")]
-_UNKNOWN = {"per_call": False, "count": 0}  # values of a missing metric that are not None
-_NO_METRIC = [_UNKNOWN.get(name) for name in _OF_METRIC]
-
-
-def _rows(readable: Path, records: Path) -> list[Row]:
-    if not readable.stat().st_size:
-        return []
-    with duckdb.connect() as connection, connection.cursor() as beside, plain_names([readable]) as (name,):
+def _rows(readable: Path, records: Path, longest: int, level: float) -> Rows:
+    with reader(longest) as read, read.connection.cursor() as beside, plain_names([readable]) as (name,):
         try:
-            suspect, of_records, of_metrics = interruptible(
-                connection, lambda: _values(connection, beside, name), beside
+            suspect, rows = interruptible(
+                read.connection,
+                lambda: read.first_frugally(lambda: _values(read, beside, name, level)),
+                beside,
             )
-        except (duckdb.Error, UnicodeDecodeError) as error:  # messages may end within a multi-byte character
+        except (duckdb.Error, UndecodableError, UnicodeDecodeError) as error:  # by a message that was cut
             reason = str(error).replace(name, str(records))
             raise InputError(
                 first_bad_line(readable, records) or f"{records} cannot be read: {reason}"
             ) from None
     if suspect and (bad := first_bad_line(readable, records)):
         raise InputError(bad)
-    place, rows, metrics = _OF_RECORD.index("axes"), [], iter(of_metrics)
-    for *identity, notes, numbers, disturbed, count in of_records:
-        identity[place] = _axes(identity[place])
-        said = _notes(notes), _numbers(numbers), disturbed
-        if not count:
-            rows.append(Row(*[*identity, *_NO_METRIC, *said]))
-        for values in islice(metrics, count):
-            rows.append(Row(*[*identity, *values, *said]))
     return rows
 
 
-def _values(
-    connection: duckdb.DuckDBPyConnection, beside: duckdb.DuckDBPyConnection, name: str
-) -> tuple[bool, list[Any], list[Any]]:
-    """Return whether records may break the schema, the rows of records, and those of metrics.
+def _values(read: Reader, beside: duckdb.DuckDBPyConnection, name: str, level: float) -> tuple[bool, Rows]:
+    """Return whether records may break the schema, and their rows.
 
-    Records and metrics are queried separately: a record has several metrics, and each value that becomes a
-    Python object takes time. Meanwhile the other cores check the schema, on the connection `beside`.
+    Meanwhile the other cores check the schema, on the connection `beside`.
     """
-    connection.execute(f"CREATE TABLE records AS SELECT * FROM {_small(name)}")
+    read.connection.execute(f"CREATE OR REPLACE TABLE records AS SELECT * FROM {read.json(_SMALL, name)}")
     with ThreadPoolExecutor(1) as pool:
-        suspect = pool.submit(is_suspect, beside, read_lines(name), "records")
-        of_records = rows_of(connection.execute(_of_records()))
-        of_metrics = rows_of(connection.execute(_of_metrics()))
-        return suspect.result(), of_records, of_metrics
+        suspect = pool.submit(is_suspect, beside, read.lines(name), "records")
+        rows = by_column(read.connection, level)
+        return suspect.result(), rows
 
 
-def refuse_wrong(files: Sequence[tuple[Path, Path]]) -> None:
+def refuse_wrong(files: Sequence[tuple[Path, Path]], longest: int) -> None:
     """Raise InputError for the first line that violates the schema.
 
-    `files` are pairs: the file to read, and its name for the message.
+    `files` are pairs: the file to read, and its name for the message; `longest`: bytes of their longest line.
     """
     if not files:
         return
-    with duckdb.connect() as connection, plain_names([readable for readable, _ in files]) as names:
-        lines, records = read_lines(*names), _small(*names)
+    with reader(longest) as read, plain_names([readable for readable, _ in files]) as names:
         try:
-            suspect = interruptible(connection, lambda: is_suspect(connection, lines, records))
+            suspect = interruptible(
+                read.connection,
+                lambda: read.first_frugally(
+                    lambda: is_suspect(read.connection, read.lines(*names), read.json(_SMALL, *names))
+                ),
+            )
         except (duckdb.Error, UnicodeDecodeError):
             suspect = True
     for readable, called in files if suspect else ():
         if bad := first_bad_line(readable, called):
             raise InputError(bad)
-
-
-def _small(*names: str) -> str:
-    """Return SQL for records without columns that may be large."""
-    return read_json(columns("record", frozenset({"samples", "tables"})), *names)
-
-
-def _of_records() -> str:
-    selected = ", ".join(f'"{name}"' for name in _OF_RECORD)
-    return f"SELECT {selected}, notes, numbers, disturbed, coalesce(len(metrics), 0) FROM records"
-
-
-def _of_metrics() -> str:
-    known = {"metric": current_name_sql("m.name")} | {
-        name: f"coalesce(m.{name}, {other})" for name, other in _UNKNOWN.items()
-    }
-    selected = ", ".join(known.get(name, f'm."{name}"') for name in _OF_METRIC)
-    return f'SELECT {selected} FROM (SELECT "schema", benchmark, unnest(metrics) AS m FROM records)'
-
-
-@lru_cache(maxsize=4096)
-def _axes(text: str) -> dict[str, Scalar]:
-    axes: dict[str, Scalar] = json.loads(text)
-    return axes
-
-
-@lru_cache(maxsize=4096)
-def _notes(text: str | None) -> dict[str, str]:
-    notes: dict[str, str] = json.loads(text or "{}")
-    return notes
-
-
-@lru_cache(maxsize=4096)
-def _numbers(text: str | None) -> dict[str, float]:
-    numbers: dict[str, float] = json.loads(text or "{}")
-    return numbers

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from operator import attrgetter
+from operator import itemgetter
 
 import numpy as np
 
 from kiviat.analysis.statistics.intervals import Floats, median_intervals
 from kiviat.record.earlier_numbers import earlier_numbers
 from kiviat.record.errors import InputError
+from kiviat.record.rows import NO_LAUNCH, CaseFacts, Ints, MetricFacts, Outcome, Rows, ends
 from kiviat.record.traits import TraitsByName
 from kiviat.record.types import Row, Scalar
 
@@ -61,9 +61,6 @@ class Summary:
     checked: bool = False
 
 
-Key = tuple[str, str, str]
-
-
 def summarise(rows: Iterable[Row]) -> list[Summary]:
     """Return one summary per run, case and metric, in order of first appearance.
 
@@ -73,25 +70,71 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
 
     Raise InputError if a case of a run mixes clocks, substrates or units.
     """
-    groups: dict[Key, dict[int, Row]] = defaultdict(dict)
-    for row in rows:
-        if row.outcome != "ok" or row.check == "failed" or row.metric is None:
-            continue
-        if row.p50 is None and row.mean is None:
-            continue
-        launches = groups[row.run, row.case, row.metric]
-        launches[len(launches) if row.launch is None else row.launch] = row
+    columns = Rows.of(rows)
+    found = [one for places in _by_case(columns) for one in _summaries(columns, places)]
+    return [summary for _, summary in sorted(found, key=itemgetter(0))]
 
-    alike: dict[tuple[int, float], dict[Key, list[Row]]] = {}
-    for key, launches in groups.items():
-        measured = [launches[index] for index in sorted(launches)]
-        alike.setdefault((len(measured), measured[0].level), {})[key] = measured
-    summaries = {
-        key: summary
-        for (_, level), cases in alike.items()
-        for key, summary in _equal_sized(cases, level).items()
-    }
-    return [summaries[key] for key in groups]
+
+def _by_case(columns: Rows) -> Iterator[Ints]:
+    """Yield the places of the rows of some cases after the other, in the order written."""
+    subject = columns.subjects[columns.case_of[columns.record_of]]
+    order = np.argsort(subject, kind="stable")
+    cases_end = np.cumsum(np.bincount(subject))
+    begin = 0
+    while begin < len(order):
+        case = min(int(np.searchsorted(cases_end, begin + _ROWS_AT_ONCE)), len(cases_end) - 1)
+        end = int(cases_end[case])
+        yield np.sort(order[begin:end])
+        begin = end
+
+
+def _summaries(columns: Rows, places: Ints) -> Iterator[tuple[int, Summary]]:
+    """Yield the place of its first row, and the summary, of each case and metric of the rows at `places`."""
+    places, launches, firsts = _by_launch(columns, places)
+    begins = np.cumsum(launches) - launches
+    cases = columns.case_of[columns.record_of[places[begins]]].tolist()
+    levels = np.array([columns.cases[case].level for case in cases])
+    for count, level in sorted({*zip(launches.tolist(), levels.tolist(), strict=True)}):
+        alike = np.flatnonzero((launches == count) & (levels == level))
+        of_alike = places[begins[alike][:, None] + np.arange(count)]
+        yield from zip(firsts[alike].tolist(), _equal_sized(columns, of_alike, level), strict=True)
+
+
+def _by_launch(columns: Rows, places: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the places of the rows to use, by summary and launch; then launches and first place of each."""
+    names: dict[str | None, int] = {}
+    name = np.array([names.setdefault(one.metric, len(names)) for one in columns.metrics], np.int64)
+    valid = np.array([outcome.valid for outcome in columns.outcomes], bool)
+    named = np.array([one.metric is not None for one in columns.metrics], bool)
+    used = places[
+        valid[columns.outcome_of[columns.record_of[places]]]
+        & named[columns.metric_of[places]]
+        & np.isfinite(_centres(columns, places))
+    ]
+    record = columns.record_of[used]
+    keys = columns.subjects[columns.case_of[record]] * len(names) + name[columns.metric_of[used]]
+    _, firsts, group = np.unique(keys, return_index=True, return_inverse=True)
+    launch = columns.launch_of[record]
+    if (launch == NO_LAUNCH).any():
+        launch = np.where(launch == NO_LAUNCH, _number_within(group), launch)
+    order = np.lexsort((launch, group))  # stable: the last of equal ones was written last
+    last = order[ends(group[order], launch[order])]
+    return used[last], np.bincount(group[last], minlength=len(firsts)), used[firsts]
+
+
+def _centres(columns: Rows, places: Ints) -> Floats:
+    """Return the medians at `places`, or the means of what reported nothing else."""
+    medians = columns.value("p50")[places]
+    return np.where(np.isnan(medians), columns.value("mean")[places], medians)
+
+
+def _number_within(group: Ints) -> Ints:
+    """Return how many elements of the same group come before each."""
+    order = np.argsort(group, kind="stable")
+    ordered = group[order]
+    numbers = np.empty(len(group), np.int64)
+    numbers[order] = np.arange(len(group)) - np.searchsorted(ordered, ordered)
+    return numbers
 
 
 def studies(summaries: Iterable[Summary], traits: TraitsByName) -> frozenset[str]:
@@ -105,101 +148,128 @@ def studies(summaries: Iterable[Summary], traits: TraitsByName) -> frozenset[str
     return frozenset(name for name, has_time in timed.items() if traits.is_study(name, has_time))
 
 
-# The facts about launches that a summary needs, in the order of the columns in _equal_sized.
-_of_launch = attrgetter(
-    *("p50", "mean", "min", "ci_low", "ci_high", "p90", "p99", "count"),
-    *("clock", "substrate", "sync", "mode", "oversubscribed", "stopped_by", "notes", "disturbed", "check"),
-)
-_ENDED_WELL = {"target", "fixed"}
+_COMPLETE_STOPS = {"target", "fixed"}
+_ROWS_AT_ONCE = 100_000  # each needs some hundred bytes meanwhile
 
 
-def _equal_sized(cases: Mapping[Key, Sequence[Row]], level: float) -> dict[Key, Summary]:
-    """Return the summaries of cases with equal numbers of launches, computed for all cases at once."""
-    columns = [tuple(zip(*map(_of_launch, rows), strict=True)) for rows in cases.values()]
-    values = _matrix([_or_mean(column[0], column[1]) for column in columns])
-    ci_low, ci_high, p90, p99 = (_matrix([column[place] for column in columns]) for place in range(3, 7))
+@dataclass(frozen=True, slots=True)
+class _Conditions:
+    """The conditions of a summary's launches: how they were measured, and how they ended."""
+
+    sync: str | None
+    mode: str | None
+    oversubscribed: bool
+    converged: bool
+    notes: Mapping[str, str]
+    checked: bool
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome]) -> _Conditions:
+        """Return what the outcomes of all launches have in common."""
+        return cls(
+            sync=_common([one.sync for one in outcomes]),
+            mode=_common([one.mode for one in outcomes]),
+            oversubscribed=any(one.oversubscribed for one in outcomes),
+            converged=_COMPLETE_STOPS.issuperset(one.stopped_by for one in outcomes),
+            notes=_notes([one.notes for one in outcomes]),
+            checked=all(one.check == "passed" for one in outcomes),
+        )
+
+
+def _equal_sized(columns: Rows, places: Ints, level: float) -> Iterator[Summary]:
+    """Yield the summaries of rows at `places`, cases × launches, computed for all cases at once."""
+    values = _centres(columns, places)
+    of = {name: columns.value(name)[places] for name in ("mean", "min", "ci_low", "ci_high", "p90", "p99")}
     low_high = median_intervals(values, level)
-    intervals = [(None, None)] * len(cases) if low_high is None else low_high.tolist()
+    intervals = [(None, None)] * len(places) if low_high is None else low_high.tolist()
     medians = np.median(values, axis=1)
     with np.errstate(all="ignore"):
-        within = _finite(median_of_known((ci_high - ci_low) / 2 / values))
-        spread = _finite(np.ptp(values, axis=1) / medians)
-    p90s, p99s = _finite(median_of_known(p90)), _finite(median_of_known(p99))
-    of_launches = values.tolist()  # Python's numbers: access to single elements of arrays takes much longer
-
-    summaries = {}
-    for i, (((run, case, metric), rows), column) in enumerate(zip(cases.items(), columns, strict=True)):
-        (
-            _,
-            means,
-            least,
-            _,
-            _,
-            _,
-            _,
-            count,
-            clock,
-            substrate,
-            sync,
-            mode,
-            crowded,
-            stopped_by,
-            notes,
-            disturbed,
-            checks,
-        ) = column
-        first = rows[0]
-        _refuse_mixture(first, clock=clock, substrate=substrate, unit=[str(row.unit) for row in rows])
-        known = means if None not in means else [mean for mean in means if mean is not None]
-        smallest = least if None not in least else [value for value in least if value is not None]
-        summaries[run, case, metric] = Summary(
-            run=run,
-            case=case,
-            benchmark=first.benchmark,
-            ranks=first.ranks,
-            bytes=first.bytes,
-            axes=first.axes,
-            metric=metric,
-            unit=first.unit or "1",
-            better=first.better or "lower",
-            clock=first.clock,
-            sync=_common(sync),
-            mode=_common(mode),
-            oversubscribed=any(crowded),
-            launches=len(rows),
-            samples=sum(count),
-            median=float(medians[i]),
-            low=intervals[i][0],
-            high=intervals[i][1],
-            minimum=min(smallest, default=None),
-            mean=sum(known) / len(known) if known else None,
-            p90=p90s[i],
-            p99=p99s[i],
-            within=within[i],
-            spread=spread[i] if len(rows) > 1 else None,
-            converged=_ENDED_WELL.issuperset(stopped_by),
-            launch_medians=tuple(of_launches[i]),
-            notes=_notes(notes),
-            numbers=first.numbers or earlier_numbers(first.benchmark, first.notes),
-            disturbed=len(disturbed) - disturbed.count(None),
-            checked=checks.count("passed") == len(checks),
+        within = median_of_known((of["ci_high"] - of["ci_low"]) / 2 / values)
+        spread = np.ptp(values, axis=1) / medians
+    records = columns.record_of[places]
+    disturbed = np.array([one.disturbed is not None for one in columns.remarks], bool)
+    conditions: dict[tuple[int, ...], _Conditions] = {}
+    for (
+        (cases, metrics, outcomes),
+        (median, (low, high), minimum, mean, p90, p99),
+        (relative_width, relative_range, samples, disturbances, launch_medians),
+    ) in zip(
+        zip(
+            columns.case_of[records].tolist(),
+            columns.metric_of[places].tolist(),
+            map(tuple, columns.outcome_of[records].tolist()),
+            strict=True,
+        ),
+        zip(
+            medians.tolist(),
+            intervals,
+            _finite(_least_known(of["min"])),
+            _finite(_mean_of_known(of["mean"])),
+            _finite(median_of_known(of["p90"])),
+            _finite(median_of_known(of["p99"])),
+            strict=True,
+        ),
+        zip(
+            _finite(within),
+            _finite(spread) if values.shape[1] > 1 else [None] * len(places),
+            columns.samples[places].sum(axis=1).tolist(),
+            disturbed[columns.remark_of[records]].sum(axis=1).tolist(),
+            values.tolist(),
+            strict=True,
+        ),
+        strict=True,
+    ):
+        if cases.count(cases[0]) < len(cases) or metrics.count(metrics[0]) < len(metrics):
+            _refuse_mixture([columns.cases[one] for one in cases], [columns.metrics[one] for one in metrics])
+        case, metric = columns.cases[cases[0]], columns.metrics[metrics[0]]
+        first = columns.outcomes[outcomes[0]]
+        if outcomes not in conditions:
+            conditions[outcomes] = _Conditions.of([columns.outcomes[one] for one in outcomes])
+        shared = conditions[outcomes]
+        yield Summary(
+            run=case.run,
+            case=case.case,
+            benchmark=case.benchmark,
+            ranks=case.ranks,
+            bytes=case.bytes,
+            axes=case.axes,
+            metric=metric.metric or "",
+            unit=metric.unit or "1",
+            better=metric.better or "lower",
+            clock=case.clock,
+            sync=shared.sync,
+            mode=shared.mode,
+            oversubscribed=shared.oversubscribed,
+            launches=len(cases),
+            samples=samples,
+            median=median,
+            low=low,
+            high=high,
+            minimum=minimum,
+            mean=mean,
+            p90=p90,
+            p99=p99,
+            within=relative_width,
+            spread=relative_range,
+            converged=shared.converged,
+            launch_medians=tuple(launch_medians),
+            notes=shared.notes,
+            numbers=first.numbers or earlier_numbers(case.benchmark, first.notes),
+            disturbed=disturbances,
+            checked=shared.checked,
         )
-    return summaries
 
 
-def _or_mean(medians: Sequence[float | None], means: Sequence[float | None]) -> Sequence[float | None]:
-    """Return the medians, replaced by means for launches that reported nothing else."""
-    if None not in medians:
-        return medians
-    return [mean if median is None else median for median, mean in zip(medians, means, strict=True)]
-
-
-def _refuse_mixture(first: Row, **origins: Sequence[str]) -> None:
-    for what, of_launches in origins.items():
-        if of_launches.count(of_launches[0]) < len(of_launches):
-            seen = ", ".join(sorted(set(of_launches)))
+def _refuse_mixture(cases: Sequence[CaseFacts], metrics: Sequence[MetricFacts]) -> None:
+    """Raise InputError if launches of a case differ in clock, substrate or unit."""
+    for what, seen in (
+        ("clock", {one.clock for one in cases}),
+        ("substrate", {one.substrate for one in cases}),
+        ("unit", {str(one.unit) for one in metrics}),
+    ):
+        if len(seen) > 1:
             raise InputError(
-                f"case {first.case!r} of run {first.run!r} mixes {what}s {seen}: "
+                f"case {cases[0].case!r} of run {cases[0].run!r} mixes {what}s {', '.join(sorted(seen))}: "
                 "values of different origin are not pooled; keep them in separate runs"
             )
 
@@ -220,13 +290,13 @@ def _notes(of_launches: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
     return {name: "; ".join(words) for name, words in said.items()}
 
 
-def _matrix(values: Sequence[Sequence[float | None]]) -> Floats:
-    """Return an array of cases × launches, with nan for None.
+def _least_known(values: Floats) -> Floats:
+    return np.asarray(np.where(np.isnan(values), np.inf, values).min(axis=1))
 
-    np.array would do, but inspects each row first, which takes three times as long.
-    """
-    flat = [math.nan if value is None else value for value in chain.from_iterable(values)]
-    return np.fromiter(flat, np.float64, len(flat)).reshape(len(values), -1)
+
+def _mean_of_known(values: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nansum(values, axis=1) / (~np.isnan(values)).sum(axis=1))
 
 
 def median_of_known(values: Floats) -> Floats:

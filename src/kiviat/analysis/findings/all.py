@@ -19,6 +19,7 @@ from kiviat.analysis.findings import (
 )
 from kiviat.analysis.findings.doubts import weighed
 from kiviat.analysis.findings.finding import Finding
+from kiviat.record.rows import Rows
 from kiviat.record.run import Run
 from kiviat.record.traits import traits_of
 from kiviat.record.types import Row
@@ -39,7 +40,7 @@ def findings(
     Summaries contain only successful cases; failures and skips come from `rows` (all rows, or only those that
     are not ok). With several runs, each headline starts with its run.
     """
-    failed = [row for row in rows if row.outcome != "ok" or row.check == "failed"]
+    failed = Rows.of(rows).without_result()
     found: list[Finding] = []
     for run in runs:
         own = [one for one in summaries if one.run == run.id and _has_ratios(one)]
@@ -57,7 +58,7 @@ def findings(
             *weighed(
                 (one for one in compared if not _judges(one) or disturbed.isdisjoint(one.evidence)), own, run
             ),
-            *data_quality.findings(own, run, [r for r in failed if r.run == run.id]),
+            *data_quality.findings(own, run, failed.of_run(run.id)),
         ]
         if len(runs) > 1:
             of_run = [replace(finding, headline=f"{run.id}: {finding.headline}") for finding in of_run]

@@ -17,6 +17,7 @@ from kiviat.analysis.aggregate.tables import Grid, of_kernel
 from kiviat.analysis.hpcc.extrapolation import Extrapolated, extrapolated
 from kiviat.record.published import Fact, Paper, papers
 from kiviat.record.published import System as PublishedSystem
+from kiviat.record.rows import Rows
 from kiviat.record.run import Run
 from kiviat.record.traits import earlier_traits
 from kiviat.record.types import Row, Scalar
@@ -260,9 +261,7 @@ def _elsewhere(
 def _failures(rows: Iterable[Row]) -> dict[int, dict[str, str]]:
     """Return reasons why kernels have no result, by ranks and quantity."""
     reasons: dict[int, dict[str, str]] = {}
-    for row in rows:
-        if not row.failure:
-            continue
+    for row in Rows.of(rows).without_result():
         for key, source in QUANTITIES.items():
             if row.benchmark == source.benchmark and _key(row.benchmark, source.metric, row.axes) == key:
                 words = f"{source.kernel} {row.failure}"

@@ -21,6 +21,7 @@ from kiviat.analysis.scaling.curve import ratio_of
 from kiviat.analysis.scaling.series import Selection, Source, scaling
 from kiviat.record.errors import InputError
 from kiviat.record.published import COMPARED_USES, Fact
+from kiviat.record.rows import Rows
 from kiviat.record.studies import (
     StudyColumn,
     StudyCurve,
@@ -525,8 +526,8 @@ def _arranged_failure(part: StudyFigure | StudyTable, machine: MachineResults) -
 
 def _failure(machine: MachineResults, asked: Sequence[tuple[str, Mapping[str, Scalar]]]) -> str:
     """Return why the machine has no results of these benchmarks."""
-    for row in machine.rows:
-        if row.failure and any(row.benchmark == benchmark for benchmark, _ in asked):
+    for row in Rows.of(machine.rows).without_result():
+        if any(row.benchmark == benchmark for benchmark, _ in asked):
             return f"{row.case} {row.failure}"
     present = {one.benchmark for one in machine.summaries}
     if having := list(dict.fromkeys(benchmark for benchmark, _ in asked if benchmark in present)):

@@ -162,14 +162,14 @@ def curve_of(
     sizes: Sequence[Size | None],
     kind: str,
     *,
-    rows: Sequence[Row],
+    failed: Sequence[Row],
     grids: Sequence[Grid],
     extremes: Extremes,
     seconds: Mapping[str, float],
 ) -> Curve:
     """Return the curve through `summaries`, which ascend by ranks.
 
-    `seconds` are times of cases that have one.
+    `failed` are the rows without a result, `seconds` the times of cases that have one.
     """
     first = summaries[0]
     rate, simulated = first.better == "higher", first.clock == "simulated"
@@ -215,7 +215,7 @@ def curve_of(
         clock=first.clock,
         points=tuple(points),
         choice=choose(kind, fair, not simulated) if fair else _NO_FAIR,
-        missing=_missing(rows, summaries),
+        missing=_missing(failed, summaries),
         kind=kind,
         rate=rate,
     )
@@ -263,12 +263,12 @@ def _serial(speedup: Ratio, k: float, kind: str) -> Ratio:
     return _mapped(speedup, lambda s: (1 / s - 1 / k) / (1 - 1 / k))
 
 
-def _missing(rows: Iterable[Row], summaries: Sequence[Summary]) -> tuple[tuple[int, str], ...]:
+def _missing(failed: Iterable[Row], summaries: Sequence[Summary]) -> tuple[tuple[int, str], ...]:
     """Return numbers of ranks on which the same case gave no result, with the reasons."""
     first, there = summaries[0], {one.ranks for one in summaries}
     found: dict[int, str] = {}
-    for row in rows:
+    for row in failed:
         same = row.benchmark == first.benchmark and row.bytes == first.bytes and row.axes == first.axes
-        if same and row.ranks not in there and row.failure:
+        if same and row.ranks not in there:
             found.setdefault(row.ranks, row.failure)
     return tuple(sorted(found.items()))

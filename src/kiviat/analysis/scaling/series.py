@@ -18,6 +18,7 @@ from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.analysis.scaling.curve import Curve, curve_of, extremes_of
 from kiviat.analysis.scaling.problem_size import SIZE_AXES, Kind, kind_of, setting, size_of
 from kiviat.record.errors import InputError
+from kiviat.record.rows import Rows
 from kiviat.record.run import Run
 from kiviat.record.traits import traits_of
 from kiviat.record.types import Row
@@ -99,7 +100,7 @@ def joined(loaded: Iterable[tuple[Run, Sequence[Row]]]) -> list[list[Run]]:
     groups: dict[tuple[Any, ...], list[tuple[list[Run], set[str]]]] = defaultdict(list)
     order = []
     for run, rows in loaded:
-        cases = {row.case for row in rows}
+        cases = {case.case for case in Rows.of(rows).cases}
         same = groups[_conditions(run)]
         fitting = next((entry for entry in same if not entry[1] & cases), None)
         if fitting is None:
@@ -178,7 +179,8 @@ def _of_source(source: Source, summaries: Sequence[Summary], asked: Selection, f
     values: dict[str, dict[str, float]] = defaultdict(dict)
     for one in summaries:
         values[one.case][one.metric] = one.median
-    extremes = extremes_of(source.rows)
+    rows = Rows.of(source.rows)
+    extremes, failed = extremes_of(rows), list(rows.without_result())
     runs = {run.id: run for run in source.runs}
     traits = traits_of(run.benchmarks for run in source.runs)
     seconds = {case: metrics["time"] for case, metrics in values.items() if "time" in metrics}
@@ -214,7 +216,7 @@ def _of_source(source: Source, summaries: Sequence[Summary], asked: Selection, f
                 traits[benchmark],
                 sizes,
                 kind.name,
-                rows=source.rows,
+                failed=failed,
                 grids=source.grids,
                 extremes=extremes,
                 seconds=seconds,

@@ -6,6 +6,7 @@ Arrays are cases × launches; `a` and `b` have the same cases, not necessarily a
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import cache
 from itertools import combinations
 
@@ -45,15 +46,24 @@ def shifts(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     Ties count against a difference, so p and interval err on the safe side, and agree with each other.
     """
     n, m = a.shape[1], b.shape[1]
-    differences = np.sort((b[:, None, :] - a[:, :, None]).reshape(len(a), n * m), axis=1)
     cdf = mann_whitney_cdf(n, m)
     rank = int(np.searchsorted(cdf, (1 - LEVEL) / 2, side="right"))  # P(U < rank) ≤ 2.5 %
     if rank == 0:
         raise ValueError(f"{n} against {m} values cannot give an interval at {LEVEL:.0%}")
-    not_above = (differences <= 0).sum(axis=1)
-    not_below = (differences >= 0).sum(axis=1)
-    p = np.minimum(1.0, 2 * cdf[np.minimum(not_above, not_below)])
-    return np.median(differences, axis=1), differences[:, rank - 1], differences[:, -rank], p
+    shift, low, high, p = (np.empty(len(a)) for _ in range(4))
+    for chunk in _chunks(len(a)):
+        differences = np.sort((b[chunk, None, :] - a[chunk, :, None]).reshape(-1, n * m), axis=1)
+        not_above = (differences <= 0).sum(axis=1)
+        not_below = (differences >= 0).sum(axis=1)
+        p[chunk] = np.minimum(1.0, 2 * cdf[np.minimum(not_above, not_below)])
+        shift[chunk] = np.median(differences, axis=1)
+        low[chunk], high[chunk] = differences[:, rank - 1], differences[:, -rank]
+    return shift, low, high, p
+
+
+def _chunks(cases: int) -> Iterator[slice]:
+    """Yield slices of so few cases that the arrays of each take little memory."""
+    return (slice(start, start + _CASES_AT_ONCE) for start in range(0, cases, _CASES_AT_ONCE))
 
 
 def family_p(a: Floats, b: Floats, floor: float) -> Floats:
@@ -67,8 +77,7 @@ def family_p(a: Floats, b: Floats, floor: float) -> Floats:
     labels = _relabellings(n, m)
     largest = np.zeros(len(labels))
     observed = np.empty(len(a))
-    for start in range(0, len(a), _CASES_AT_ONCE):
-        chunk = slice(start, start + _CASES_AT_ONCE)
+    for chunk in _chunks(len(a)):
         statistics = _studentised(np.concatenate((a[chunk], b[chunk]), axis=1), labels, floor)
         observed[chunk] = statistics[:, 0]
         np.maximum(largest, statistics.max(axis=0), out=largest)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kiviat.analysis.compare import THRESHOLD, Change, Comparison
 from kiviat.api.compare import ComparisonResult, compare
-from kiviat.api.runs import Runs, read_one
+from kiviat.api.runs import Runs, read_results
 from kiviat.cli.options.request import CompareRequest
 from kiviat.cli.text.table import bold, print_csv, print_json, print_table
 from kiviat.cli.text.values import order, print_warnings
@@ -18,7 +18,7 @@ from kiviat.report.table import Column, Interval, Value, tabled
 def execute(request: CompareRequest) -> int:
     """Print the comparison. Return 0 if nothing is worse, 1 if something is, 2 without any verdict."""
     threshold = THRESHOLD if request.threshold is None else request.threshold / 100
-    runs = [read_one(name) for name in (request.a, request.b)]
+    runs = [read_results(name) for name in (request.a, request.b)]
     print_warnings(Runs(runs))
     result = compare(*runs, metric=request.metric, threshold=threshold)
     if request.format == "csv":

@@ -275,7 +275,7 @@ def _print_verdict(path: Path, request: RunRequest) -> None:
 
 
 def _any_failed(path: Path) -> bool:
-    return any(row.outcome == "failed" for row in load(path)[1])
+    return any(outcome.outcome == "failed" for outcome in load(path)[1].outcomes)
 
 
 def _run(planned: _Planned, directory: RunDirectory) -> RunResult:

@@ -19,7 +19,8 @@ from kiviat.cli.text import profile as show_profile
 from kiviat.cli.text import trace as show_trace
 from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_table
 from kiviat.cli.text.values import failures, interval, notes, order
-from kiviat.record import InputError, Row
+from kiviat.record import InputError
+from kiviat.record.rows import Rows
 from kiviat.record.run import Model, Run
 from kiviat.record.traits import TraitsByName, traits_of
 from kiviat.record.units import counted, format_value, three_digits
@@ -61,12 +62,12 @@ def execute(request: ShowRequest) -> int:
     return 0
 
 
-def _chosen(rows: list[Row], benchmarks: Sequence[str]) -> list[Row]:
-    held = {row.benchmark for row in rows}
+def _chosen(rows: Rows, benchmarks: Sequence[str]) -> Rows:
+    held = {case.benchmark for case in rows.cases}
     for name in benchmarks:
         if name not in held:
             raise InputError(f"the run has no benchmark {name!r}; it has {', '.join(sorted(held)) or 'none'}")
-    return [row for row in rows if not benchmarks or row.benchmark in benchmarks]
+    return rows.of_cases(lambda case: case.benchmark in benchmarks) if benchmarks else rows
 
 
 def _provenance(run: Run) -> str:

@@ -22,10 +22,10 @@ from kiviat.cli.subcommands.study_runs import StudyPlace, places_of, ran
 from kiviat.cli.text.table import bold, print_csv, print_json, print_table
 from kiviat.record import InputError, write_whole
 from kiviat.record.published import papers
+from kiviat.record.rows import Rows
 from kiviat.record.run import Run
 from kiviat.record.studies import StudyDefinition, find_study, read_study, study_files
 from kiviat.record.traits import traits_of
-from kiviat.record.types import Row
 from kiviat.report.facts.runs import labels
 from kiviat.report.study.paper_page import render_study
 from kiviat.report.table import Column, tabled
@@ -133,17 +133,17 @@ def _part_of(study: StudyDefinition, path: Path) -> str:
 
 
 def _machines(study: StudyDefinition, groups: Sequence[_Group]) -> list[MachineResults]:
-    loaded: list[tuple[list[Run], list[Row], list[Path], dict[str, str]]] = []
+    loaded: list[tuple[list[Run], Rows, list[Path], dict[str, str]]] = []
     for group in groups:
-        runs, rows, names = [], [], {}
+        runs, parts, names = [], [], {}
         for part in group.parts:
             run, its_rows, warnings = load(part.path)
             for warning in warnings:
                 print(f"kiviat: {warning}", file=sys.stderr)
             runs.append(run)
-            rows += its_rows
+            parts.append(its_rows)
             names[run.id] = part.name
-        loaded.append((runs, rows, [part.path for part in group.parts], names))
+        loaded.append((runs, Rows.joined(parts), [part.path for part in group.parts], names))
     called = labels([runs[0] for runs, *_ in loaded])
     return [
         MachineResults(

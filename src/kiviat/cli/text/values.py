@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.api.runs import Runs
 from kiviat.cli.text.hints import typeable
-from kiviat.record import Row
+from kiviat.record.rows import Rows
 from kiviat.record.units import axis_text, counted, format_range
 
 
@@ -50,10 +49,10 @@ def notes(summary: Summary, expected_sync: str | None) -> str:
     return ", ".join(words)
 
 
-def failures(rows: Sequence[Row], most: int = 5) -> list[str]:
+def failures(rows: Rows, most: int = 5) -> list[str]:
     """Return what failed or was skipped, and why; equal reasons are grouped."""
     reasons: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
+    for row in rows.without_result():
         if row.outcome != "ok":
             cases = reasons.setdefault((row.outcome, row.reason or "no reason given"), [])
             if row.case not in cases:

@@ -42,7 +42,7 @@ def print_verdict(path: Path, report: Path | None, quiet: bool = False) -> None:
 
 
 def _print_findings(run: Run) -> None:
-    done = counted(len({row.case for row in run.rows if row.outcome == "ok"}), "case")
+    done = counted(len(run.rows.completed()), "case")
     if run.simulated:
         print(f"{done} simulated")
     else:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kiviat.analysis.aggregate.summary import Summary, studies
+from kiviat.record.rows import Rows
 from kiviat.record.traits import Traits, TraitsByName
 from kiviat.record.types import Row
 from kiviat.record.units import format_value
@@ -57,7 +58,7 @@ def _leads(traits: Traits) -> bool:
 
 
 def launch_figure(
-    chosen: Mapping[str, Mapping[int, Summary]], rows: Iterable[Row], runs: Sequence[RunLabel]
+    chosen: Mapping[str, Mapping[int, Summary]], rows: Rows, runs: Sequence[RunLabel]
 ) -> Figure:
     """Return a chart of the launches of some cases: their medians, and the range of each one's samples.
 
@@ -66,8 +67,9 @@ def launch_figure(
     wanted = {
         (summary.run, summary.case, summary.metric) for its in chosen.values() for summary in its.values()
     }
+    cases = {(run, case) for run, case, _ in wanted}
     launches: dict[tuple[str, str, str | None], dict[int, Row]] = defaultdict(dict)
-    for row in rows:
+    for row in rows.of_cases(lambda case: (case.run, case.case) in cases):
         key = row.run, row.case, row.metric
         if key in wanted and row.outcome == "ok" and row.check != "failed":
             of_case = launches[key]

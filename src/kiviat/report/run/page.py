@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kiviat.analysis.aggregate.known_errors import error_text, kind_of, known_errors
@@ -14,6 +14,7 @@ from kiviat.analysis.findings.machines import Machine, findings_across
 from kiviat.analysis.loggp import fit_loggp
 from kiviat.analysis.published.standing import standing
 from kiviat.record import Row
+from kiviat.record.rows import Rows
 from kiviat.record.run import Run
 from kiviat.record.traits import traits_of
 from kiviat.record.units import UNAVAILABLE
@@ -57,8 +58,9 @@ _SECTION_TEXTS = {
 }
 
 
-def render(runs: Sequence[Run], rows: Sequence[Row], grids: Sequence[Grid] = ()) -> str:
+def render(runs: Sequence[Run], rows: Iterable[Row], grids: Sequence[Grid] = ()) -> str:
     """Return the page as HTML; `rows` are the rows of the runs' records, `grids` the tables of studies."""
+    rows = Rows.of(rows)
     summaries = summarise(rows)
     left_out = LEFT_OUT if len(summaries) > MAX_SUMMARIES else ()
     summaries = [summary for summary in summaries if summary.metric not in left_out]
@@ -196,7 +198,7 @@ def _shared(runs: Sequence[Run]) -> dict[str, list[Any]]:
 
 def _findings(
     runs: Sequence[Run],
-    rows: Sequence[Row],
+    rows: Rows,
     by_run: Mapping[str, Sequence[Summary]],
     grids: Sequence[Grid],
 ) -> list[tuple[tuple[int, ...], Finding]]:
@@ -204,7 +206,7 @@ def _findings(
 
     What is said of several runs in the same words is one finding.
     """
-    missing = [row for row in rows if row.outcome != "ok" or row.check == "failed"]
+    missing = rows.without_result()
     found: dict[Finding, list[int]] = {}
     for place, run in enumerate(runs):
         own = [row for row in missing if row.run == run.id]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.finding import Evidence, Finding
-from kiviat.record import Row
+from kiviat.record.rows import Rows
 from kiviat.record.traits import TraitsByName
 from kiviat.record.units import axis_text, counted, format_bytes, format_range, format_value
 from kiviat.report.html.figure import Figure, RunLabel
@@ -251,10 +251,10 @@ class Failure:
 _SHOWN = 40
 
 
-def failures(rows: Iterable[Row], names: Mapping[str, str]) -> Table:
+def failures(rows: Rows, names: Mapping[str, str]) -> Table:
     """Return the table of all cases without a result, by reason; `names` maps runs to labels."""
     groups: dict[tuple[str, str, str, str], dict[str, None]] = defaultdict(dict)
-    for row in rows:
+    for row in rows.without_result():
         if row.outcome != "ok":
             reason = row.phase or "unknown", row.reason or "no reason given"
             groups[row.outcome, names[row.run], *reason][row.case] = None
@@ -307,18 +307,15 @@ _STOPPED = {
 }
 
 
-def convergence(rows: Iterable[Row], names: Mapping[str, str]) -> list[str]:
+def convergence(rows: Rows, names: Mapping[str, str]) -> list[str]:
     """Return, for each run, the reasons why its measurements stopped."""
-    stops: dict[str, dict[tuple[int | None, str], str | None]] = {run: {} for run in names}
-    for row in rows:
-        if row.outcome == "ok" and row.clock != "simulated":
-            stops[row.run][row.launch, row.case] = row.stopped_by
+    stops = rows.stops()
     return [
         (f"{names[run]}: " if len(names) > 1 else "")
-        + f"{counted(len(stopped), 'measurement')}: "
-        + ", ".join(f"{number:,} {_STOPPED[why]}" for why, number in Counter(stopped.values()).most_common())
-        for run, stopped in stops.items()
-        if stopped
+        + f"{counted(stops[run].total(), 'measurement')}: "
+        + ", ".join(f"{number:,} {_STOPPED[why]}" for why, number in stops[run].most_common())
+        for run in names
+        if run in stops
     ]
 
 
