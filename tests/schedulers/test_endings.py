@@ -117,6 +117,21 @@ def test_a_job_that_cannot_be_noted_is_cancelled(
     wait_for(jobs / "1.state", "gone")
 
 
+def test_a_job_whose_folder_moves_before_it_is_noted_is_cancelled(
+    jobs: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kiviat once ended with FileNotFoundError, if the folder was moved at this very moment."""
+
+    def note(folder: Path, scheduler: Scheduler, job: str) -> None:
+        run.rename(run.with_name("moved"))
+        note_job(folder, scheduler, job)
+
+    monkeypatch.setattr(run_job, "note_job", note)
+    with pytest.raises(InputError, match=r"was moved to .*/moved while"):
+        Job(schedulers()["slurm"], run, STAYS, "").run()
+    wait_for(jobs / "1.state", "gone")
+
+
 def test_jobs_without_results_tell_why(jobs: Path, run: Path) -> None:
     """On a full disk Kiviat once said only that two jobs had no results."""
     said = "kiviat: the disk of /scratch is full; free some space"

@@ -134,8 +134,9 @@ class Job:
         self._job = self._scheduler.submit_job(self._folder / SCRIPT_FILE)
         try:
             note_job(self._folder, self._scheduler, self._job)
-        except OSError:  # a full disk: the job could not be found again
+        except OSError:  # the job could not be found again: the disk is full, or the folder was moved
             self._cancel()
+            self._held.refuse_vanished()
             raise
         _say(f"{self._scheduler.title} job {self._job}, script {self._folder / SCRIPT_FILE}")
 
