@@ -104,7 +104,8 @@ def _encoded(
 ) -> Iterator[list[Any]]:
     """Create the type `name` of the distinct texts of `facts`, and yield these, decoded, by their numbers."""
     texts = f"SELECT {facts} FROM {source} GROUP BY 1 ORDER BY min(rowid)"
-    connection.execute(f"CREATE OR REPLACE TYPE {name} AS ENUM ({texts})")
+    connection.execute(f"DROP TYPE IF EXISTS {name}")  # of an attempt that ran out of memory
+    connection.execute(f"CREATE TYPE {name} AS ENUM ({texts})")
     result = connection.execute(f"SELECT unnest(enum_range(NULL::{name}))::VARCHAR")
     seen: dict[str, Any] = {}
     while part := result.fetchmany(_TEXTS_AT_ONCE):
