@@ -146,8 +146,15 @@ def test_refusals_say_where_it_stopped() -> None:
     silent = silent[: silent.index("\n", silent.index("Loop time")) + 1]
     with pytest.raises(InputError, match=r"^a\.log: .* lacks the times of phases because"):
         parse(silent + "Total wall time: 0:00:01\n", "a.log")
-    with pytest.raises(InputError, match="the loop took 0 s, too short to be timed"):
-        parse(text.replace("of 0.9 on", "of 0 on"), "a.log")
+    for seconds in ("0", "inf"):
+        with pytest.raises(InputError, match=f"the loop took {seconds} s, which no run takes"):
+            parse(text.replace("of 0.9 on", f"of {seconds} on"), "a.log")
+    for atoms in ("0", "1e999"):
+        with pytest.raises(InputError, match=f"the loop had {atoms} atoms"):
+            parse(text.replace("with 32000 atoms", f"with {atoms} atoms"), "a.log")
+    alone = LJ_LOGS["2007"]
+    with pytest.raises(InputError, match="the loop ran on 0 ranks"):
+        parse(alone.replace("on 2 procs", "on 0 procs"), "a.log")
 
 
 def test_ranks_are_known_before_the_end() -> None:

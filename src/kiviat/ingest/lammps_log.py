@@ -7,6 +7,7 @@ each `run` or `minimize`.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -133,14 +134,18 @@ def ranks_of(text: str) -> int | None:
 def _run(
     loop: re.Match[str], before: str, after: str, units: str | None, title: re.Match[str] | None
 ) -> LoggedRun:
-    seconds, tasks, steps = float(loop[1]), int(loop[2]), int(loop[5])
-    if not seconds > 0:
-        raise ValueError(f"the loop took {loop[1]} s, too short to be timed")
+    seconds, tasks, steps, atoms = float(loop[1]), int(loop[2]), int(loop[5]), float(loop[6])
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"the loop took {loop[1]} s, which no run takes")
+    if not 1 <= atoms < math.inf:
+        raise ValueError(f"the loop had {loop[6]} atoms")
     ranks, threads = tasks, 1
     if loop[3]:
         ranks, threads = int(loop[3]), int(loop[4])
     elif tasks_line := _TASKS.search(after):
         ranks, threads = int(tasks_line[1]), 1 if tasks_line[2] == "no" else int(tasks_line[2])
+    if ranks < 1:
+        raise ValueError(f"the loop ran on {ranks} ranks")
     speed, neighbours = _SPEED.search(after), _NEIGHBOURS.search(after)
     builds = _BUILDS.search(after)
     return LoggedRun(
@@ -149,7 +154,7 @@ def _run(
         threads=threads,
         loop_s=seconds,
         steps=steps,
-        atoms=round(float(loop[6])),
+        atoms=round(atoms),
         phases=_phases(after),
         thermo=_thermo(before),
         units=units,
