@@ -23,7 +23,7 @@ _BLOCK = 4096  # rows that are objects at a time, while rows are iterated
 
 
 class CaseFacts(NamedTuple):
-    """What all launches of a case have in common; `level` is that of intervals over launches."""
+    """Facts that all launches of a case share; `level` is that of intervals over launches."""
 
     run: str
     substrate: str
@@ -37,7 +37,7 @@ class CaseFacts(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a record was measured and ended."""
+    """The outcome of a record, and the conditions of its measurement."""
 
     mode: str | None
     sync: str | None
@@ -56,14 +56,14 @@ class Outcome(NamedTuple):
 
 
 class Remark(NamedTuple):
-    """What is said of a record in words, which may have numbers in them that differ in each record."""
+    """Words about a record; numbers within them may make them differ in each record."""
 
     reason: str | None
     disturbed: str | None
 
 
 class MetricFacts(NamedTuple):
-    """What metrics of one name have in common; without a name for records that have none."""
+    """Facts that metrics of one name share; without a name for records that have no metric."""
 
     metric: str | None
     unit: str | None
