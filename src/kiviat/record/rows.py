@@ -49,11 +49,6 @@ class Outcome(NamedTuple):
     notes: Mapping[str, str]
     numbers: Mapping[str, float]
 
-    @property
-    def valid(self) -> bool:
-        """True if there is a result that no check has refused."""
-        return self.outcome == "ok" and self.check != "failed"
-
 
 class Remark(NamedTuple):
     """Words about a record; numbers within them may make them differ in each record."""
@@ -152,6 +147,22 @@ class Rows(Sequence[Row]):
         each = [numbers.setdefault((one.run, one.case), len(numbers)) for one in self.cases]
         return np.array(each, np.int64)
 
+    @cached_property
+    def names(self) -> Ints:
+        """For each of `metrics` the number of its name, -1 without one."""
+        numbers: dict[str | None, int] = {None: -1}
+        return np.array([numbers.setdefault(one.metric, len(numbers) - 1) for one in self.metrics], np.int64)
+
+    @cached_property
+    def valid(self) -> NDArray[np.bool_]:
+        """For each of `outcomes` whether there is a result that no check has refused."""
+        return _bools(one.outcome == "ok" and one.check != "failed" for one in self.outcomes)
+
+    @cached_property
+    def disturbed(self) -> NDArray[np.bool_]:
+        """For each of `remarks` whether others disturbed the measurement."""
+        return _bools(one.disturbed is not None for one in self.remarks)
+
     def value(self, name: str) -> Floats:
         """Return one of VALUES of all rows, nan for None."""
         return np.asarray(self.values[VALUES.index(name)])
@@ -166,7 +177,7 @@ class Rows(Sequence[Row]):
 
     def without_result(self) -> Rows:
         """Return the rows of records that failed, were skipped, or whose check failed."""
-        return self._chosen(_bools(not one.valid for one in self.outcomes)[self.outcome_of])
+        return self._chosen(~self.valid[self.outcome_of])
 
     def completed(self) -> frozenset[tuple[str, str]]:
         """Return the (run, case) pairs of records whose outcome is ok."""

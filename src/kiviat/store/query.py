@@ -83,10 +83,7 @@ def connect(runs: Sequence[Path], closed_for: str | None = None) -> Iterator[duc
                 )
                 sources = _with_kept(sources, kept, bool(fresh))
             if closed_for is not None:
-                sources = interruptible(
-                    connection,
-                    lambda: read.first_frugally(lambda: _loaded(connection, sources, closed_for)),
-                )
+                sources = read.run(lambda: _loaded(connection, sources, closed_for))
             read.lift_limits()
             if closed_for is not None:
                 _close(connection)

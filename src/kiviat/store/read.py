@@ -19,7 +19,7 @@ from kiviat.record.units import counted
 from kiviat.store.by_column import UndecodableError, by_column
 from kiviat.store.check import first_bad_line, is_suspect, refuse_damaged
 from kiviat.store.columns import columns
-from kiviat.store.duck import interruptible, plain_names
+from kiviat.store.duck import plain_names
 from kiviat.store.files import RECORDS_FILE, read_run
 from kiviat.store.names import call_run
 from kiviat.store.reader import Reader, reader
@@ -78,11 +78,7 @@ def whole_lines(records: Path, torn: TornTail | None) -> Iterator[Path | None]:
 def _rows(readable: Path, records: Path, longest: int, level: float) -> Rows:
     with reader(longest) as read, read.connection.cursor() as beside, plain_names([readable]) as (name,):
         try:
-            suspect, rows = interruptible(
-                read.connection,
-                lambda: read.first_frugally(lambda: _values(read, beside, name, level)),
-                beside,
-            )
+            suspect, rows = read.run(lambda: _values(read, beside, name, level), beside)
         except (duckdb.Error, UndecodableError, UnicodeDecodeError) as error:  # by a message that was cut
             reason = str(error).replace(name, str(records))
             raise InputError(
@@ -114,11 +110,8 @@ def refuse_wrong(files: Sequence[tuple[Path, Path]], longest: int) -> None:
         return
     with reader(longest) as read, plain_names([readable for readable, _ in files]) as names:
         try:
-            suspect = interruptible(
-                read.connection,
-                lambda: read.first_frugally(
-                    lambda: is_suspect(read.connection, read.lines(*names), read.json(_SMALL, *names))
-                ),
+            suspect = read.run(
+                lambda: is_suspect(read.connection, read.lines(*names), read.json(_SMALL, *names))
             )
         except (duckdb.Error, UnicodeDecodeError):
             suspect = True

@@ -9,7 +9,7 @@ from typing import TypeVar
 import duckdb
 
 from kiviat.store.columns import sql_columns
-from kiviat.store.duck import plain_folder
+from kiviat.store.duck import interruptible, plain_folder
 
 _T = TypeVar("_T")
 _THREADS = 2
@@ -39,13 +39,16 @@ class Reader:
         """Let queries of users use as many cores and as much memory as DuckDB does by itself."""
         self._set(*self._own)
 
-    def first_frugally(self, work: Callable[[], _T]) -> _T:
-        """Return the result of `work`; if its limits turn out to be too low, do it once more without them."""
+    def run(self, work: Callable[[], _T], *others: duckdb.DuckDBPyConnection) -> _T:
+        """Return the result of `work`, which can be interrupted and also uses the connections `others`.
+
+        If its limits turn out to be too low, it is done once more without them.
+        """
         try:
-            return work()
-        except (duckdb.OutOfMemoryException, MemoryError):
+            return interruptible(self.connection, work, *others)
+        except MemoryError:
             self.lift_limits()
-            return work()
+            return interruptible(self.connection, work, *others)
 
     def json(
         self,

@@ -102,17 +102,16 @@ def _summaries(columns: Rows, places: Ints) -> Iterator[tuple[int, Summary]]:
 
 def _by_launch(columns: Rows, places: Ints) -> tuple[Ints, Ints, Ints]:
     """Return the places of the rows to use, by summary and launch; then launches and first place of each."""
-    names: dict[str | None, int] = {}
-    name = np.array([names.setdefault(one.metric, len(names)) for one in columns.metrics], np.int64)
-    valid = np.array([outcome.valid for outcome in columns.outcomes], bool)
-    named = np.array([one.metric is not None for one in columns.metrics], bool)
     used = places[
-        valid[columns.outcome_of[columns.record_of[places]]]
-        & named[columns.metric_of[places]]
+        columns.valid[columns.outcome_of[columns.record_of[places]]]
+        & (columns.names[columns.metric_of[places]] >= 0)
         & np.isfinite(_centres(columns, places))
     ]
     record = columns.record_of[used]
-    keys = columns.subjects[columns.case_of[record]] * len(names) + name[columns.metric_of[used]]
+    keys = (
+        columns.subjects[columns.case_of[record]] * len(columns.names)
+        + columns.names[columns.metric_of[used]]
+    )
     _, firsts, group = np.unique(keys, return_index=True, return_inverse=True)
     launch = columns.launch_of[record]
     if (launch == NO_LAUNCH).any():
@@ -187,7 +186,6 @@ def _equal_sized(columns: Rows, places: Ints, level: float) -> Iterator[Summary]
         within = median_of_known((of["ci_high"] - of["ci_low"]) / 2 / values)
         spread = np.ptp(values, axis=1) / medians
     records = columns.record_of[places]
-    disturbed = np.array([one.disturbed is not None for one in columns.remarks], bool)
     conditions: dict[tuple[int, ...], _Conditions] = {}
     for (
         (cases, metrics, outcomes),
@@ -213,7 +211,7 @@ def _equal_sized(columns: Rows, places: Ints, level: float) -> Iterator[Summary]
             _finite(within),
             _finite(spread) if values.shape[1] > 1 else [None] * len(places),
             columns.samples[places].sum(axis=1).tolist(),
-            disturbed[columns.remark_of[records]].sum(axis=1).tolist(),
+            columns.disturbed[columns.remark_of[records]].sum(axis=1).tolist(),
             values.tolist(),
             strict=True,
         ),
