@@ -113,7 +113,10 @@ def test_inside_an_allocation(slurm: Slurm, tmp_path: Path, openmpi: Toolchain) 
 def test_a_dead_rank_ends_its_launch(slurm: Slurm, tmp_path: Path, toolchain: Toolchain) -> None:
     """srun once let the other ranks wait for one that had died, until nothing had happened for a minute."""
     build(toolchain)
-    (tmp_path / "tiny.toml").write_text(PLAN)
+    # Its four cases take two seconds each, so that no rank has ended before it is killed.
+    (tmp_path / "tiny.toml").write_text(
+        PLAN.replace("0.5, min_samples = 5", "2, min_samples = 100000, max_samples = 100000")
+    )
     words = [sys.executable, "-m", "kiviat.cli.main", "run", "tiny.toml", "--on", "slurm", "-n", "2"]
     process = subprocess.Popen(
         [*slurm.prefix, *words, "--mpi", str(toolchain.mpicxx)],
