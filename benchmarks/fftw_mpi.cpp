@@ -1,5 +1,6 @@
 // FFTW's own transform over MPI ranks, in natural order: fftw_mpi N RUNS prints the seconds of each run of the slowest
-// rank, then the largest error of a transform forth and back. Plans are measured (FFTW_MEASURE) outside the times.
+// rank, then the largest error of a transform forth and back. The plan is measured (FFTW_MEASURE) outside the times;
+// the one of the way back, which only checks, is estimated.
 #include <fftw3-mpi.h>
 #include <mpi.h>
 
@@ -26,7 +27,7 @@ int main(int count, char** words) {
   fftw_complex* data = fftw_alloc_complex(static_cast<size_t>(local));
   fftw_complex* result = fftw_alloc_complex(static_cast<size_t>(local));
   const fftw_plan forth = fftw_mpi_plan_dft_1d(n, data, result, MPI_COMM_WORLD, FFTW_FORWARD, FFTW_MEASURE);
-  const fftw_plan back = fftw_mpi_plan_dft_1d(n, result, data, MPI_COMM_WORLD, FFTW_BACKWARD, FFTW_MEASURE);
+  const fftw_plan back = fftw_mpi_plan_dft_1d(n, result, data, MPI_COMM_WORLD, FFTW_BACKWARD, FFTW_ESTIMATE);
   for (ptrdiff_t i = 0; i < in; ++i)
     for (int part = 0; part < 2; ++part) data[i][part] = value(in_start + i, part);
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kiviat.analysis.hpcc.derived import BALANCE
 from kiviat.analysis.published.question import Case, Lookup, Quantity, Question, Subject, Value, all_rows
 from kiviat.analysis.published.results import key, lookup_in
 from kiviat.analysis.published.verdict import questions
@@ -15,7 +16,8 @@ from kiviat.record.types import Record
 def questions_across(machines: Sequence[Machine]) -> list[Question]:
     """Return the questions that compare machines, for which all that they name are among `machines`.
 
-    Power is not asked for: a machine file declares it, so that no simulation tests it.
+    Two quantities are not asked for: power, which machine files declare, so that no simulation tests it; and
+    ratios of HPC Challenge's kernels, which need a plan of their own, so that a study judges them.
     """
     asked = [
         question
@@ -28,7 +30,9 @@ def questions_across(machines: Sequence[Machine]) -> list[Question]:
         one
         for one in asked
         if all(
-            model_of(machines, quantity) and quantity.metric not in POWER_METRICS
+            model_of(machines, quantity)
+            and quantity.metric not in POWER_METRICS
+            and quantity.case.benchmark != BALANCE
             for quantity in _quantities(one)
         )
     ]

@@ -29,13 +29,15 @@ Predictions of the models in `machines/`, compared with published results of the
 ([how models are made and validated](../howto/models.md)).
 
 A machine has up to two tables ([words](../adr/0010-words-for-errors.md)). **Fitted** rows made the model:
-their errors are development, and small by making. Rows **left out** were not fitted to: their errors are
+their errors are development, and usually small. Rows **left out** were not fitted to: their errors are
 cross-validated as far as runs go, but most rows were known when mechanisms were chosen, so none of them is a
 prediction. Rows that are kept back will judge the models.
 
 An error is predicted / published - 1; if 0 % was published, it is in percentage points. Rows that say
-"more than" or "less than", and statements in words, hold or fail. `published/` contains the place of
-each row in its paper. *Before* is the earlier version of the model, by its hash.
+"more than" or "less than", and statements in words, hold or fail. A best size and a difference have no
+meaningful relative error: their rows are in the sections of the machines, but in no median and no largest
+error. `published/` contains the place of each row in its paper. *Before* is the earlier version of the
+model, by its hash.
 """
 
 
@@ -163,7 +165,11 @@ def _across(across: Sequence[Verdict]) -> Iterator[str]:
         return
     judged = [one.holds for one in across if one.holds is not None]
     yield "## Across machines\n"
-    yield f"{sum(judged)} of {len(judged)} orderings and bounds hold.\n"
+    yield (
+        f"{sum(judged)} of {len(judged)} orderings and bounds hold. Power and the ratios of HPC Challenge's "
+        "kernels are not asked for here: machine files declare power, and `kiviat study P4` judges the "
+        "ratios.\n"
+    )
     yield "| row | what | published | predicted | error | values |"
     yield "|---|---|---|---|---|---|"
     for one in across:
