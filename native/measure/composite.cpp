@@ -82,7 +82,7 @@ double Trial::seconds_of(std::int64_t calls, const Operation& operation, bool id
   return worst(taken_s);
 }
 
-double Trial::measured(std::string_view kernel, const std::function<void()>& work, bool idle) {
+double Trial::measured(std::string_view kernel, const std::function<void()>& work, bool idle, Repetition repetition) {
   if (!kernels_)
     kernels_ = std::make_unique<KernelLog>(members_, session_.instruments, energy::parse_watts(spec_.text("watts", "")),
                                            spec_.text("pages", "huge"));
@@ -95,7 +95,7 @@ double Trial::measured(std::string_view kernel, const std::function<void()>& wor
   kernels_->stop_counting();
   together(idle);
   const double slowest_s = worst(taken_s);
-  kernels_->after(slowest_s, idle);
+  kernels_->after(slowest_s, idle, repetition == Repetition::next);
   return slowest_s;
 }
 

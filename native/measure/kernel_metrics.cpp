@@ -81,7 +81,7 @@ void KernelLog::before(std::string_view kernel) {
   if (meets_ && leads_) instruments_.reader().start();
 }
 
-void KernelLog::after(double slowest_s, bool idle) {
+void KernelLog::after(double slowest_s, bool idle, bool next) {
   interfaces_.after();
   if (rank_ == 0) carried_[at_].add(messages_.now(), begun_);
   if (meets_ && leads_) {
@@ -113,7 +113,7 @@ void KernelLog::after(double slowest_s, bool idle) {
   }
   if (kernels_[at_].repetitions == 0)
     if (const auto now = pages::held(); now && (!held_ || now->anonymous_bytes > held_->anonymous_bytes)) held_ = now;
-  ++kernels_[at_].repetitions, kernels_[at_].seconds += slowest_s;
+  kernels_[at_].repetitions += next, kernels_[at_].seconds += slowest_s;
 }
 
 void KernelLog::finish(Result& result) {

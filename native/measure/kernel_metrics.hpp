@@ -23,8 +23,9 @@ class KernelLog {
   // `pages` is the control of that name.
   KernelLog(const RankGroup& group, Instruments& instruments, std::optional<energy::Watts> declared, std::string pages);
 
-  // To be called around each repetition, in this order, on all ranks: before(), count(), stop_counting(), after().
-  // before() is collective. `slowest_s`: time of the slowest rank in seconds; `idle`: this rank did not compute.
+  // To be called around each repetition, or part of one, in this order, on all ranks: before(), count(),
+  // stop_counting(), after(). before() is collective. `slowest_s`: time of the slowest rank in seconds; `idle`: this
+  // rank did not compute; `next`: this was no further part of the last repetition.
   void before(std::string_view kernel);
   void count() {
     if (rank_ == 0) begun_ = messages_.now();
@@ -33,7 +34,7 @@ class KernelLog {
   void stop_counting() {
     if (counts_) instruments_.counter_source().disable();
   }
-  void after(double slowest_s, bool idle);
+  void after(double slowest_s, bool idle, bool next);
 
   // Adds tables and notes to the result of rank 0. Collective.
   void finish(Result& result);

@@ -1,5 +1,6 @@
 // Times non-blocking operations: the operation alone, computation alone, and both together.
 #include <algorithm>
+#include <cmath>
 
 #include "measure/trial.hpp"
 #include "platform/compute.hpp"
@@ -27,7 +28,7 @@ void Trial::overlapped(Start start) {
 
   // The computation takes as long as the communication, as in IMB-NBC.
   constexpr std::int64_t probe_steps = 20'000;
-  double step_s = 1, call_s = 1;
+  double step_s = INFINITY, call_s = INFINITY;
   const int probes = deterministic() ? 1 : 5;
   for (int i = 0; i < probes; ++i) {
     const double begun = clock::now();

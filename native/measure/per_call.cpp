@@ -95,11 +95,11 @@ void Trial::per_call(Operation operation, Calls how) {
   Metric& most = add_metric("time_rank_max", "s", "lower", true);
   Metric& least = add_metric("time_rank_min", "s", "lower", true);
 
-  // Warm-up, which also estimates the duration of a call.
+  // Warm-up, which also estimates the duration of a call. Windows need an estimate even if no warm-up is wanted.
   const double warm_s = std::min(1e-3, limits_.budget_s / 40), begun_s = clock::now();
   std::int64_t call = 0;
   double call_s = 1e-6;
-  for (bool warm = fixed && warmup_ == 0; !warm;) {
+  for (bool warm = fixed && warmup_ == 0 && sync == "barrier"; !warm;) {
     together();
     const double start_s = clock::now();
     operation(call);
@@ -171,10 +171,12 @@ void Trial::per_call(Operation operation, Calls how) {
 
   if (fixed) {
     // Repeats calls that missed their start; the limit bounds the time if all calls miss it.
-    for (std::int64_t taken = 0, rounds = 0; taken < iterations_ && rounds < 1000; ++rounds) {
+    for (std::int64_t taken = 0, in_vain = 0; taken < iterations_ && in_vain < 1000;) {
+      const std::int64_t before = taken;
       take(std::min<std::int64_t>(iterations_ - taken, 4096));
       taken = static_cast<std::int64_t>(time.samples.count());
       MPI_Bcast(&taken, 1, MPI_INT64_T, 0, all_);
+      in_vain = taken > before ? 0 : in_vain + 1;
     }
     result_.stopped_by = "fixed";
   } else {

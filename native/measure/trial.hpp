@@ -157,8 +157,11 @@ class Trial {
   // rank. `idle` ranks, whose operation does nothing, sleep meanwhile. Collective.
   double seconds_of(std::int64_t calls, const Operation& operation, bool idle = false);
   // Within a study: runs and times one kernel as seconds_of() does, and records its energy and counters if available.
-  // Repeated calls with one name are repetitions of that kernel, of which the result contains the mean.
-  double measured(std::string_view kernel, const std::function<void()>& work, bool idle = false);
+  // Repeated calls with one name are repetitions of that kernel, of which the result contains the mean, or parts of the
+  // last repetition.
+  enum class Repetition { next, last };
+  double measured(std::string_view kernel, const std::function<void()>& work, bool idle = false,
+                  Repetition repetition = Repetition::next);
   // Returns the number of calls, 1 to `most`, that take about `seconds`, determined by timing; equal on all ranks.
   // Collective.
   std::int64_t calls_lasting(double seconds, std::int64_t most, const Operation& operation, bool idle = false);

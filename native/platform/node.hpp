@@ -17,9 +17,11 @@ struct Place {
 Place place();
 std::string node();
 
-// Returns the processors per rank of the node with the fewest. Collective.
+// Returns the processors per rank where there are fewest. Nodes under one kernel (emulated nodes, containers) count
+// together. Collective.
 double processors_per_rank(MPI_Comm world);
-// Available memory of this node divided by its ranks, in bytes. Collective.
+// Returns this rank's share of the memory that its machine, its control groups (jobs, containers) and its address
+// space still have, in bytes. Nodes under one kernel count together. Collective.
 std::size_t memory_share_bytes(MPI_Comm world);
 // Size of the last-level cache in bytes.
 std::size_t last_level_cache_bytes();

@@ -116,15 +116,19 @@ KIVIAT_COLLECTIVE(Bcast, bcast, ibcast, e.root_to_each(comm, root, e.bytes(count
                   (type, type), (number, root))
 KIVIAT_COLLECTIVE(Reduce, reduce, ireduce, e.each_to_root(comm, root, e.bytes(count, type)), (in, sendbuf),
                   (out, recvbuf), (count, count), (type, type), (op, op), (number, root))
-KIVIAT_COLLECTIVE(Gather, gather, igather, e.each_to_root(comm, root, e.bytes(sendcount, sendtype)), (in, sendbuf),
-                  (count, sendcount), (type, sendtype), (out, recvbuf), (count, recvcount), (type, recvtype),
-                  (number, root))
-KIVIAT_COLLECTIVE(Gatherv, gatherv, igatherv, e.each_to_root(comm, root, e.bytes(sendcount, sendtype)), (in, sendbuf),
-                  (count, sendcount), (type, sendtype), (out, recvbuf), (counts, recvcounts), (displacements, displs),
+KIVIAT_COLLECTIVE(Gather, gather, igather,
+                  e.each_to_root(comm, root, e.gathered(root, sendbuf, sendcount, sendtype, recvcount, recvtype)),
+                  (in, sendbuf), (count, sendcount), (type, sendtype), (out, recvbuf), (count, recvcount),
                   (type, recvtype), (number, root))
-KIVIAT_COLLECTIVE(Scatter, scatter, iscatter, e.root_to_each(comm, root, e.bytes(sendcount, sendtype)), (in, sendbuf),
-                  (count, sendcount), (type, sendtype), (out, recvbuf), (count, recvcount), (type, recvtype),
-                  (number, root))
+KIVIAT_COLLECTIVE(Gatherv, gatherv, igatherv,
+                  e.each_to_root(comm, root,
+                                 e.gathered(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype)),
+                  (in, sendbuf), (count, sendcount), (type, sendtype), (out, recvbuf), (counts, recvcounts),
+                  (displacements, displs), (type, recvtype), (number, root))
+KIVIAT_COLLECTIVE(Scatter, scatter, iscatter,
+                  e.root_to_each(comm, root, e.scattered(comm, root, sendcount, sendtype, recvcount, recvtype)),
+                  (in, sendbuf), (count, sendcount), (type, sendtype), (out, recvbuf), (count, recvcount),
+                  (type, recvtype), (number, root))
 KIVIAT_COLLECTIVE(Scatterv, scatterv, iscatterv, e.root_to(comm, root, sendcounts, sendtype), (in, sendbuf),
                   (counts, sendcounts), (displacements, displs), (type, sendtype), (out, recvbuf), (count, recvcount),
                   (type, recvtype), (number, root))

@@ -170,8 +170,28 @@ class Event {
   }
   template <class Comm, class Count, class Type>
   void mine_to_each(Comm comm, const Count* counts, Type type) {
-    const Members& all = *members(comm);
-    each_to_each(comm, all.rank < 0 ? 0 : bytes(counts[all.rank], type));
+    each_to_each(comm, own_part(comm, counts, type));
+  }
+  // Bytes of this rank's part, from the arguments that are significant on it: others may have any value, even one that
+  // is no type.
+  template <class Comm, class Type>
+  std::int64_t scattered(Comm comm, int root, std::int64_t sent, Type sent_type, std::int64_t received,
+                         Type received_type) const {
+    if (root == MPI_PROC_NULL) return 0;
+    const bool sends = root == MPI_ROOT || members(comm)->rank == root;
+    return sends ? bytes(sent, sent_type) : bytes(received, received_type);
+  }
+  template <class Buffer, class Type>
+  std::int64_t gathered(int root, Buffer buffer, std::int64_t sent, Type sent_type, std::int64_t received,
+                        Type received_type) const {
+    if (root == MPI_PROC_NULL) return 0;
+    return root == MPI_ROOT || in_place(buffer) ? bytes(received, received_type) : bytes(sent, sent_type);
+  }
+  template <class Comm, class Buffer, class Count, class Type>
+  std::int64_t gathered(Comm comm, int root, Buffer buffer, std::int64_t sent, Type sent_type, const Count* received,
+                        Type received_type) const {
+    if (root == MPI_PROC_NULL || root == MPI_ROOT) return 0;
+    return in_place(buffer) ? own_part(comm, received, received_type) : bytes(sent, sent_type);
   }
   template <class Comm, class Count, class Type>
   void to_others(Comm comm, const Count* counts, Type types) {
@@ -216,8 +236,7 @@ class Event {
     Members& all = neighbours(comm);
     one_of(bytes);
     reaches(all.farthest);
-    for (int at = 0; at < all.degree; ++at)
-      give(collective, all.neighbours[at], profiler().distance(all.neighbours[at]), bytes);
+    for (int at = 0; at < all.degree; ++at) give_neighbour(all.neighbours[at], bytes);
   }
   template <class Comm, class Count, class Type>
   void to_neighbours(Comm comm, const Count* counts, Type types) {
@@ -226,8 +245,8 @@ class Event {
     std::int64_t whole = 0;
     for (int at = 0; at < all.degree; ++at) {
       const std::int64_t part = bytes(counts[at], type_at(types, at));
-      whole += part;
-      give(collective, all.neighbours[at], profiler().distance(all.neighbours[at]), part);
+      if (all.neighbours[at] != Members::nobody) whole += part;
+      give_neighbour(all.neighbours[at], part);
     }
     one_of(whole);
   }
@@ -289,6 +308,11 @@ class Event {
     if (all->degree < 0) find_neighbours(*all, in_c(comm));
     return *all;
   }
+  template <class Comm, class Count, class Type>
+  std::int64_t own_part(Comm comm, const Count* counts, Type type) const {
+    const int rank = members(comm)->rank;
+    return rank < 0 ? 0 : bytes(counts[rank], type);
+  }
   void reaches(int distance) { distance_ = std::max(distance_, distance); }
   // Adds one message or collective of `bytes` to the histogram of sizes.
   void one_of(std::int64_t bytes) {
@@ -306,6 +330,10 @@ class Event {
   }
   void give_member(const Members& all, int member, std::int64_t bytes) {
     const int target = all.of_world(member);
+    give(collective, target, profiler().distance(target), bytes);
+  }
+  void give_neighbour(int target, std::int64_t bytes) {
+    if (target == Members::nobody) return reaches(itself);
     give(collective, target, profiler().distance(target), bytes);
   }
   void to_each(const Members& all, std::int64_t bytes) {

@@ -155,8 +155,9 @@ void find_neighbours(Members& members, MPI_Comm comm) {
   if (members.degree >= 0) return;
   const std::vector<int> to = neighbours_of(comm).to;
   members.neighbours = new int[to.size()];
-  std::ranges::transform(to, members.neighbours,
-                         [&](int rank) { return rank == MPI_PROC_NULL ? -1 : members.of_world(rank); });
+  std::ranges::transform(to, members.neighbours, [&](int rank) {
+    return rank == MPI_PROC_NULL ? int{Members::nobody} : members.of_world(rank);
+  });
   members.degree = static_cast<int>(to.size());
 }
 

@@ -21,7 +21,8 @@ struct Members {
   int others[distances] = {};
   int farthest = itself;
   Group* group = nullptr;
-  // World ranks to which neighbourhood collectives send (-1: MPI_PROC_NULL); `degree` is -1 until first needed.
+  // World ranks to which neighbourhood collectives send, or `nobody`; `degree` is -1 until first needed.
+  static constexpr int nobody = -2;  // MPI_PROC_NULL
   int degree = -1;
   int* neighbours = nullptr;
 

@@ -245,6 +245,20 @@ RANKED_TEST(one_rank_of_a_node_reads, 1, 2, 4) {
   EXPECT(near(table_of(result, "kernel_time")->values[0], 2));
 }
 
+// Gears is checked between its steps, which are parts of one repetition.
+RANKED_TEST(parts_of_a_repetition_are_added, 1) {
+  const TurnedClock clock;
+  Session session(world.comm);
+  const Result result = studied(session, {{"watts", "100/node"}}, [](Trial& t) {
+    t.measured("steps", [] { TurnedClock::turn(2); });
+    TurnedClock::turn(7);  // a check
+    t.measured("steps", [] { TurnedClock::turn(1); }, false, Trial::Repetition::last);
+    t.measured("steps", [] { TurnedClock::turn(5); });
+  });
+  EXPECT(near(table_of(result, "kernel_time")->values[0], 4));
+  EXPECT(near(table_of(result, "energy")->values[0], 400));
+}
+
 RANKED_TEST(the_node_stands_for_its_parts, 1) {
   const TurnedClock clock;
   Session session(world.comm);

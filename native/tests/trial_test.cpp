@@ -409,6 +409,18 @@ RANKED_TEST(fixed_mode_repeats_missed_windows, 2) {
   if (world.rank == 0) EXPECT(of(result, "time").count == 40);
 }
 
+// The length of windows was not estimated, so calls of more than some microseconds missed every start.
+RANKED_TEST(windows_need_no_warm_up, 1, 2) {
+  Session session(world.comm);
+  int calls = 0;
+  const Result result =
+      run_trial(session, {{"mode", "fixed"}, {"iterations", "10"}, {"warmup", "0"}, {"sync", "window"}},
+                [&](Trial& t) { t.per_call([&](std::int64_t) { ++calls, spin(20e-3); }); });
+  EXPECT(result.sync == (session.oversubscribed ? "barrier" : "window"));
+  EXPECT(calls >= 1 + 1 + 10);
+  if (world.rank == 0) EXPECT(of(result, "time").count == 10);
+}
+
 RANKED_TEST(adaptive_mode_says_why_it_stopped, 1, 2) {
   Session session(world.comm);
   const auto stop = [&](Words words, double seconds) {

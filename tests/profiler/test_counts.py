@@ -109,6 +109,27 @@ def test_phases(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> N
     assert done.calls("Sendrecv", 0) == 11
 
 
+def test_only_significant_arguments_are_read(
+    toolchain: Toolchain, compiled: Compiled, profiled: Profiled
+) -> None:
+    """Arguments that MPI ignores may be no types, which ended such programs under `kiviat profile`: a scatter's
+    send type except at the root, a gather's at a root with MPI_IN_PLACE. Neighbours that do not exist got
+    messages.
+    """
+    done = profiled(toolchain, RANKS, compiled(toolchain, "significant.c"))
+    assert done.status == 0, done.err
+    assert done.bytes("Scatter") == 300
+    assert done.bytes("Gather") == done.bytes("Gatherv") == 300
+    lines = done.profile.calls
+    for name in ("Scatter", "Gather", "Gatherv"):
+        assert lines.sizes[lines.name == f"MPI_{name}"].sum(axis=0).nonzero()[0].tolist() == [7]  # 64 … 127 B
+    for name in ("Neighbor_alltoall", "Neighbor_alltoallv"):
+        assert [done.bytes(name, rank) for rank in range(RANKS)] == [100, 200, 200, 100]
+    between = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
+    expected = 200 * np.array(between) + np.array([[0, 100, 100, 100], *3 * [[200, 0, 0, 0]]])
+    assert done.profile.collective.dense_bytes().tolist() == expected.tolist()
+
+
 def test_threads_lose_nothing(toolchain: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
     done = profiled(toolchain, 1, compiled(toolchain, "exchange.c", "-lpthread"), "threads")
     assert done.status == 0, done.err

@@ -97,21 +97,21 @@ class Program {
   void operator()() {
     if (!deal_out()) return;
     phases_.reset();
-    // Results are stored for the checks outside of the timed steps, so each step starts with a barrier. Storing takes
-    // no time in simulations.
-    const bool apart = !t_.deterministic();
+    // Results are stored for the checks between the measured steps. Storing takes no time in simulations, which make
+    // all steps at once.
+    const int at_once = t_.deterministic() ? steps_ : 1;
     double time_s = 0;
-    t_.measured("gears", [&] {
-      for (int step = 0; step < steps_; ++step) {
-        const double start_s = clock::now();
-        make(step);
-        const double took_s = clock::now() - start_s;
-        time_s += apart ? t_.worst(took_s) : took_s;
-        keep(turn_of(step));
-        if (apart) t_.together();
-      }
-    });
-    tell(t_.worst(time_s));
+    for (int first = 0; first < steps_; first += at_once) {
+      const auto steps = [&] {
+        for (int step = first; step < first + at_once; ++step) {
+          make(step);
+          if (t_.deterministic()) keep(turn_of(step));
+        }
+      };
+      time_s += t_.measured("gears", steps, false, first ? Trial::Repetition::last : Trial::Repetition::next);
+      if (!t_.deterministic()) keep(turn_of(first));
+    }
+    tell(time_s);
     if (!computed_) return t_.confirm(true, ""), void();
     if (!check_came()) return;  // other checks depend on it
     check_messages();

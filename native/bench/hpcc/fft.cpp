@@ -72,6 +72,7 @@ class Study {
             std::to_string(longest_shape(std::max<std::int64_t>(n, 4 * ranks_ * ranks_), ranks_, [](FftShape) {
                              return true;
                            }).n()));
+      refuse_more_than_available(t_, "n=" + std::to_string(n), idle_ ? 0 : static_cast<double>(bytes_of(shape)));
       return shape;
     }
     const FftShape shape =

@@ -67,7 +67,7 @@ class RingStudy {
         mine_s = std::min(mine_s, call.mine_s);
         if (!as_hpcc_) least_s = std::min(least_s, call.slowest_s);
       }
-      if (as_hpcc_) least_s = std::min(least_s, slowest(mine_s));
+      if (as_hpcc_) least_s = std::min(least_s, t_.worst(mine_s));
     }
     return least_s / static_cast<double>(pattern.mine.size());
   }
@@ -85,12 +85,6 @@ class RingStudy {
       if (call == calls - 1) mine_s = clock::now() - start_s;
     });
     return {mine_s / static_cast<double>(calls), slowest_s / static_cast<double>(calls)};
-  }
-
-  double slowest(double mine_s) const {
-    double all_s;
-    MPI_Allreduce(&mine_s, &all_s, 1, MPI_DOUBLE, MPI_MAX, t_.comm());
-    return all_s;
   }
 
   Trial& t_;

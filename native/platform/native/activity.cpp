@@ -14,6 +14,7 @@
 
 #include "platform/clock.hpp"
 #include "platform/native/processors.hpp"
+#include "platform/native/same_kernel.hpp"
 
 namespace kiviat::host {
 namespace {
@@ -137,28 +138,17 @@ double wait_s() {
 bool ActivityReader::available() { return true; }
 
 ActivityReader::ActivityReader(MPI_Comm world) {
-  kernel_ = clock::domain();
-  // Colours of a split are positive integers, so one split cannot tell all kernels apart.
-  MPI_Comm half, kernel;
-  int rank;
-  MPI_Comm_rank(world, &rank);
-  MPI_Comm_split(world, static_cast<int>(kernel_ & INT_MAX), rank, &half);
-  MPI_Comm_split(half, static_cast<int>(kernel_ >> 32 & INT_MAX), rank, &kernel);
-  MPI_Comm_free(&half);
-  int ranks;
-  MPI_Comm_rank(kernel, &rank);
-  MPI_Comm_size(kernel, &ranks);
-
+  const SameKernel here(world);
+  kernel_ = here.kernel;
   Mask mask = processors_of_this_rank(), all{};
-  MPI_Allreduce(mask.data(), all.data(), mask_words, MPI_UNSIGNED_LONG, MPI_BOR, kernel);
+  MPI_Allreduce(mask.data(), all.data(), mask_words, MPI_UNSIGNED_LONG, MPI_BOR, here.comm);
   struct Parent {
     std::uint64_t space;
     int process;
   } mine{std::hash<std::string>()(target_of("/proc/self/ns/pid")), static_cast<int>(getppid())};
-  std::vector<Parent> theirs(ranks);
-  MPI_Gather(&mine, sizeof mine, MPI_BYTE, theirs.data(), sizeof mine, MPI_BYTE, 0, kernel);
-  MPI_Comm_free(&kernel);
-  if (rank) return;
+  std::vector<Parent> theirs(here.ranks);
+  MPI_Gather(&mine, sizeof mine, MPI_BYTE, theirs.data(), sizeof mine, MPI_BYTE, 0, here.comm);
+  if (here.rank) return;
   for (int processor = 0; processor < most_processors; ++processor)
     if (allowed(all, processor)) processors_.push_back(processor);
   std::vector<int> parents;  // numbers of other process namespaces mean nothing here

@@ -8,8 +8,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
+#include "platform/native/memory_limits.hpp"
 #include "platform/native/processors.hpp"
+#include "platform/native/same_kernel.hpp"
 
 namespace kiviat::host {
 namespace {
@@ -27,31 +30,6 @@ std::string ranges(const Mask& mask) {
     first = last;
   }
   return text;
-}
-
-// Communicator of the ranks on this node.
-struct Node {
-  explicit Node(MPI_Comm world) {
-    MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm);
-    MPI_Comm_size(comm, &ranks);
-  }
-  ~Node() { MPI_Comm_free(&comm); }
-  Node(const Node&) = delete;
-  Node& operator=(const Node&) = delete;
-  MPI_Comm comm;
-  int ranks;
-};
-
-// Memory of this node available to programs, in bytes; SIZE_MAX if the kernel does not report it.
-std::size_t available_memory_bytes() {
-  std::size_t kibibytes = 0;
-  if (std::FILE* file = std::fopen("/proc/meminfo", "r")) {
-    char line[128];
-    while (std::fgets(line, sizeof line, file))
-      if (std::sscanf(line, "MemAvailable: %zu", &kibibytes) == 1) break;
-    std::fclose(file);
-  }
-  return kibibytes ? kibibytes * 1024 : SIZE_MAX;
 }
 
 // Identifies a node: hosts by name; containers and emulated nodes on one host also by the namespace of their shared
@@ -99,20 +77,33 @@ std::string node() {
   return node_identity(host);
 }
 
-// Returns the smallest number over all nodes; infinity if the system does not report processors.
+// Returns the smallest number over all kernels; infinity if the system does not report processors.
 double processors_per_rank(MPI_Comm world) {
-  const Node node(world);
+  const SameKernel here(world);
   Mask mask = processors_of_this_rank(), all{};
-  MPI_Allreduce(mask.data(), all.data(), mask_words, MPI_UNSIGNED_LONG, MPI_BOR, node.comm);
+  MPI_Allreduce(mask.data(), all.data(), mask_words, MPI_UNSIGNED_LONG, MPI_BOR, here.comm);
   int processors = 0;
   for (const unsigned long word : all) processors += static_cast<int>(std::bitset<64>(word).count());
-  const double here = processors > 0 ? static_cast<double>(processors) / node.ranks : INFINITY;
+  const double of_each = processors > 0 ? static_cast<double>(processors) / here.ranks : INFINITY;
   double fewest;
-  MPI_Allreduce(&here, &fewest, 1, MPI_DOUBLE, MPI_MIN, world);
+  MPI_Allreduce(&of_each, &fewest, 1, MPI_DOUBLE, MPI_MIN, world);
   return fewest;
 }
 
-std::size_t memory_share_bytes(MPI_Comm world) { return available_memory_bytes() / Node(world).ranks; }
+std::size_t memory_share_bytes(MPI_Comm world) {
+  const SameKernel here(world);
+  constexpr std::size_t most_groups = 16;
+  std::vector<GroupLimit> limits = group_limits();
+  limits.resize(std::min(limits.size(), most_groups));
+  std::vector<std::uint64_t> own(most_groups), all(most_groups * here.ranks);
+  std::ranges::transform(limits, own.begin(), &GroupLimit::group);
+  MPI_Allgather(own.data(), most_groups, MPI_UINT64_T, all.data(), most_groups, MPI_UINT64_T, here.comm);
+
+  std::size_t share = std::min(available_memory_bytes() / here.ranks, address_space_left_bytes());
+  for (const GroupLimit& limit : limits)
+    share = std::min(share, limit.free_bytes / std::ranges::count(all, limit.group));
+  return share;
+}
 
 std::size_t last_level_cache_bytes() {
   std::size_t largest = 0;
