@@ -1,4 +1,4 @@
--- Lmod module of an installation in `root`, made by: python3 -m venv ROOT && ROOT/bin/pip install kiviat
+-- Lmod module of an installation in `root`, made by: python3 -m venv ROOT && ROOT/bin/pip install /path/to/clone
 -- Copy it to MODULEPATH/kiviat/0.1.0.lua and set root. Load the site's compiler and MPI first: Kiviat builds its
 -- benchmarks at the first run for the mpicxx on PATH.
 help([[Measures the MPI performance of this machine and reports how well it is balanced. `kiviat run` begins.]])

@@ -4,8 +4,8 @@
 
 The test runs a plan and compares the run with a baseline, a run of the same plan, case by case. It fails if
 something is worse (the chance of any false alarm in the comparison is below 5 %) and is skipped if nobody
-can tell. Without a baseline it checks that every case ran and that every message was right. ReFrame's own
-reports have the value of each case as a performance variable.
+can tell. Without a baseline it checks that every case ran and that its payload was right before and after the
+timed part. ReFrame's own reports have the value of each case as a performance variable.
 """
 
 import json
