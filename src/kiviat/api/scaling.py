@@ -75,9 +75,9 @@ def scaling(
 ) -> ScalingResult:
     """Return how benchmarks scale with the number of ranks; without a name, in the last run.
 
-    Runs of one machine under the same conditions are joined; those of several machines are compared. `kind`
-    is used if the records do not contain whether the work grows with the ranks; `at` are numbers of ranks to
-    extrapolate to. Raise InputError if there is no curve at all.
+    Runs of one machine under the same conditions are joined; those of several machines are compared. Without
+    `kind`, the records tell strong from weak scaling; with it, all curves count as this kind, whatever the
+    records say. `at` are numbers of ranks to extrapolate to. Raise InputError if there is no curve at all.
     """
     loaded = read(runs or ("last",))
     sources = _sources(loaded)

@@ -1,7 +1,7 @@
 """Use of a machine by other programs during a case or a launch, and the rule that calls a case disturbed.
 
-The limits are orders of magnitude, not fitted to trials: no trial on a quiet machine was made
-(docs/explanation/method.md).
+The limits are orders of magnitude, not fitted to trials; trials on a busy and on a quiet machine agree with
+them (docs/explanation/method.md).
 
 - others: the processors that the ranks may use also served other programs, for more than a tenth of a
   processor and a hundredth for each of them. Daemons should take less; a program that computes takes one;

@@ -68,7 +68,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Selection:
-    """Selection by the user: benchmarks (all if empty), metric, and kind if records do not contain it."""
+    """Selection by the user: benchmarks (all if empty), metric, and a kind that replaces the records' own."""
 
     benchmarks: tuple[str, ...] = ()
     metric: str | None = None

@@ -294,7 +294,9 @@ def _run(command: argparse.ArgumentParser) -> None:
         metavar="N",
         help="split the ranks into groups of N that run at the same time",
     )
-    what.add_argument("--launches", type=int, help="number of launches of the whole plan")
+    what.add_argument(
+        "--launches", type=int, metavar="N", help="number of launches of the whole plan (default: the plan's)"
+    )
     what.add_argument(
         "--interval",
         type=_number,
@@ -310,7 +312,10 @@ def _run(command: argparse.ArgumentParser) -> None:
         "--budget", type=_number, metavar="S", help="end the sampling of a case after S seconds at the latest"
     )
     how.add_argument(
-        "--target", type=_number, metavar="PCT", help="end it once the 95 %% interval is within ± PCT %%"
+        "--target",
+        type=_number,
+        metavar="PCT",
+        help="end the sampling of a case once its 95 %% interval within the launch is within ± PCT %%",
     )
     how.add_argument("-i", "--iterations", type=int, metavar="N", help="make N iterations, as IMB and OSU do")
     how.add_argument("-x", "--warmup", type=int, metavar="N", help="N warm-up iterations before those of -i")
@@ -392,7 +397,12 @@ def _run(command: argparse.ArgumentParser) -> None:
     results.add_argument(
         "-o", "--output", metavar="DIR", help="folder for the run (default: $KIVIAT_RUNS or ./runs)"
     )
-    results.add_argument("--report", type=_PAGE, metavar="FILE", help="write the report to FILE at the end")
+    results.add_argument(
+        "--report",
+        type=_PAGE,
+        metavar="FILE",
+        help="write the report to FILE at the end (default: report.html in the folder of the run)",
+    )
     results.add_argument("--resume", metavar="RUN", help="go on with an interrupted run: " + _NAME)
     results.add_argument(
         "--dry-run", action="store_true", help="print the commands and the estimated time only"
@@ -523,7 +533,8 @@ def _trace(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--times",
         action="store_true",
-        help="record when calls begin and end, for a timeline, instead of computation, for replays",
+        help="record when each call begins and ends instead of the computation between calls; such a trace "
+        "shows a timeline and cannot be replayed",
     )
     _started(command)
     command.add_argument("--dry-run", action="store_true", help="print the command only")
@@ -666,11 +677,13 @@ def _study(command: argparse.ArgumentParser) -> None:
         "  kiviat study P3 --on simulated:altix-bx2,dell-poweredge --quick\n"
         "                                                      two modelled machines, in minutes\n"
         "  kiviat study P4 --on native --with last             this machine, and a run that exists\n",
-        "A study is one file of studies/: runs, figures and tables with the paper's numbers. What is\n"
-        "missing runs, what was interrupted goes on, what is there is read; the page has a verdict\n"
-        "beside each published sentence.",
+        "A study is one file of studies/: runs, figures and tables with the paper's numbers. Runs that\n"
+        "are missing are made, interrupted ones are resumed, complete ones are only read. The page has a\n"
+        "verdict beside each published sentence.",
     )
-    command.add_argument("name", metavar="STUDY", help="a study, its file, or list")
+    command.add_argument(
+        "name", metavar="STUDY", help="name of a study, the path of its file, or list, which lists them"
+    )
     command.add_argument(
         "--on",
         action="append",
@@ -724,7 +737,8 @@ def _published(command: argparse.ArgumentParser) -> None:
         "words",
         nargs="*",
         metavar="WORD",
-        help="part of a machine, benchmark, quantity or publication; a value has all",
+        help="print the values that have this word in their machine, benchmark, quantity, text or "
+        "publication; with several words, those that have all",
     )
     command.add_argument("--all", action="store_true", help="print all values, not only the first")
     command.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
@@ -748,14 +762,14 @@ def _scaling(command: argparse.ArgumentParser) -> None:
         dest="kind",
         action="store_const",
         const="strong",
-        help="show strong scaling only: the same total problem",
+        help="treat all curves as strong scaling, the same total problem, whatever the records say",
     )
     kind.add_argument(
         "--weak",
         dest="kind",
         action="store_const",
         const="weak",
-        help="show weak scaling only: the same problem per rank",
+        help="treat all curves as weak scaling, the same problem per rank, whatever the records say",
     )
     command.add_argument("--at", metavar="N,N", help="predict these numbers of ranks by the scaling laws")
     command.add_argument(
@@ -766,9 +780,9 @@ def _scaling(command: argparse.ArgumentParser) -> None:
         command,
         "  kiviat run lj -n 1,2,4,8     measure the same program on several numbers of ranks\n"
         "  kiviat scaling last          show its efficiency\n"
-        "  kiviat scaling A B --weak    combine two runs of one machine\n",
-        "The problem sizes in the records tell strong from weak scaling. Runs of one machine with\n"
-        "different numbers of ranks form one series.",
+        "  kiviat scaling A B           combine two runs of one machine\n",
+        "The problem sizes in the records tell strong from weak scaling; --strong or --weak replaces that\n"
+        "for all curves. Runs of one machine with different numbers of ranks form one series.",
     )
 
 
@@ -815,7 +829,10 @@ def _export(command: argparse.ArgumentParser) -> None:
 
 def _sql(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "query", metavar="QUERY", help="query, such as: select benchmark, count(*) from records group by 1"
+        "query",
+        metavar="QUERY",
+        help="query, such as: select benchmark, count(*) from records group by 1; the tables are runs, "
+        "launches, records, metrics, tables and samples",
     )
     command.add_argument(
         "--run", action="append", metavar="RUN", help=f"query this run only; may be repeated: {_NAME}"
@@ -991,13 +1008,15 @@ def _model(command: argparse.ArgumentParser) -> None:
         type=made,
         required=True,
         metavar="FILE.toml",
-        help="write the machine file to FILE.toml",
+        help="write the machine file to FILE.toml; FILE becomes the machine's name: lower-case letters, "
+        'digits and "-"',
     )
     fit.add_argument("--nodes", type=int, metavar="N", help="number of nodes (default: those of the runs)")
     fit.add_argument(
         "--link",
         metavar="RATE",
-        help='bandwidth of a cable, such as "12.5 GB/s" (default: the best measured)',
+        help='bandwidth of a cable in each direction, such as "12.5 GB/s" (default: the rate of an emulated '
+        "link, else the highest bandwidth of the ping-pongs)",
     )
     fit.add_argument(
         "--flops", metavar="RATE", help='arithmetic rate of a core, such as "4 Gflop/s" (default: assumed)'
