@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -36,6 +37,15 @@ def sql(
         return status, *capfd.readouterr()
 
     return ask
+
+
+def test_the_help_names_the_tables(sql: Sql, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = sql("select view_name from duckdb_views() where not internal", "--format", "csv")
+    with pytest.raises(SystemExit):
+        main(["sql", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    tables = re.split(", | and ", said.partition("the tables are ")[2].partition(" options:")[0])
+    assert sorted(tables) == sorted(out.split()[1:])
 
 
 @pytest.mark.parametrize(

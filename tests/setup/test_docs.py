@@ -138,6 +138,37 @@ def test_code_of_a_file_is_that_file(document: Path) -> None:
         assert block == (CHECKOUT / path).read_text(), f"copy {path} into {document.name} again"
 
 
+@each_document
+def test_plans_in_documents_are_valid(document: Path, tmp_path: Path) -> None:
+    """A sample marked `<!-- plan -->` loads and has cases."""
+    from kiviat.plan import load_plan, shipped_benchmarks
+
+    for block in re.findall(r"<!-- plan -->\n```toml\n(.*?)^```", document.read_text(), re.M | re.S):
+        (tmp_path / "sample.toml").write_text(block)
+        assert load_plan(tmp_path / "sample.toml", shipped_benchmarks(), 8).cases
+
+
+# Variables that Kiviat sets for its own processes.
+INTERNAL = {
+    *("KIVIAT_COUNTERS", "KIVIAT_CROSSING", "KIVIAT_HELPERS", "KIVIAT_LAUNCH", "KIVIAT_PLATFORM"),
+    *("KIVIAT_PROCESSES", "KIVIAT_PROFILE_TAKEN", "KIVIAT_SIMULATED_TIME", "KIVIAT_TRACE"),
+    *("KIVIAT_TRACE_TAKEN", "KIVIAT_UCX_NO_FLUSH", "KIVIAT_UCX_YIELD", "KIVIAT_WAITS"),
+}
+
+
+def test_the_page_of_environment_variables_is_complete() -> None:
+    """environment.md names each KIVIAT_… variable that the sources read, and no other."""
+    sources = [*(CHECKOUT / "src").rglob("*.py"), *(CHECKOUT / "native").rglob("*.[ch]pp")]
+    read = {
+        name
+        for path in sources
+        if "tests" not in path.relative_to(CHECKOUT).parts
+        for name in re.findall(r'"(KIVIAT_[A-Z_]+)"', path.read_text())
+    }
+    page = (CHECKOUT / "docs" / "reference" / "environment.md").read_text()
+    assert set(re.findall(r"`(KIVIAT_[A-Z_]+)`", page)) == read - INTERNAL
+
+
 def test_contributing_shows_a_whole_benchmark() -> None:
     assert "<!-- file: native/bench/" in (CHECKOUT / "CONTRIBUTING.md").read_text()
 
