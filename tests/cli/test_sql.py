@@ -39,11 +39,11 @@ def sql(
     return ask
 
 
-def test_the_help_names_the_tables(sql: Sql, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_names_the_tables(sql: Sql, capfd: pytest.CaptureFixture[str]) -> None:
     _, out, _ = sql("select view_name from duckdb_views() where not internal", "--format", "csv")
     with pytest.raises(SystemExit):
         main(["sql", "--help"])
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(capfd.readouterr().out.split())
     tables = re.split(", | and ", said.partition("the tables are ")[2].partition(" options:")[0])
     assert sorted(tables) == sorted(out.split()[1:])
 
