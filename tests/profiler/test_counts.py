@@ -112,9 +112,10 @@ def test_phases(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> N
 def test_only_significant_arguments_are_read(
     toolchain: Toolchain, compiled: Compiled, profiled: Profiled
 ) -> None:
-    """Arguments that MPI ignores may be no types, which ended such programs under `kiviat profile`: a scatter's
-    send type except at the root, a gather's at a root with MPI_IN_PLACE. Neighbours that do not exist got
-    messages.
+    """Arguments that MPI ignores may be no types, and such programs ended under `kiviat profile`: a scatter's
+    send type except at the root, a gather's at a root with MPI_IN_PLACE.
+
+    Neighbours that do not exist got messages.
     """
     done = profiled(toolchain, RANKS, compiled(toolchain, "significant.c"))
     assert done.status == 0, done.err
