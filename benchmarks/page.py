@@ -8,8 +8,9 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks.finding import Finding
@@ -25,7 +26,8 @@ measures and writes this page; do not edit it. [benchmarks/README](../../benchma
 row: its peer, flags, problem, statistic and target, and how to build the peer.
 
 Ratios compare medians of launches in turns; pages, flags, problem and statistic are the same on both sides.
-Ranges and the number of launches are in the details. *Not measured* means that a peer was missing.
+A ratio nearer to 1 than the ranges of its two sides is no difference. *Not measured* means that a peer was
+missing.
 """
 
 
@@ -40,7 +42,11 @@ def write(
             "machine": dict(machine),
             "caution": caution,
             "findings": [
-                {key: value for key, value in asdict(finding).items() if key not in ("row", "data")}
+                {
+                    key: value
+                    for key, value in asdict(_detailed(finding)).items()
+                    if key not in ("row", "data")
+                }
                 for finding in findings
                 if finding.row == name
             ],
@@ -57,10 +63,39 @@ def stored() -> dict[str, Any]:
 
 def page(rows: Mapping[str, Any], names: Collection[str]) -> str:
     """Return the page in Markdown; it also names the rows that were never measured."""
-    parts = [_HEAD, *(line for name in names if name in rows for line in _section(name, rows[name]))]
+    parts = [_HEAD]
     if missing := [name for name in names if name not in rows]:
         parts.append(f"Rows never measured for this page: {', '.join(missing)}.\n")
-    return "\n".join(parts)
+    return "\n".join(
+        [*parts, *(line for name in names if name in rows for line in _section(name, rows[name]))]
+    )
+
+
+def _detailed(finding: Finding) -> Finding:
+    return finding if finding.detail else replace(finding, detail=_ranges(finding))
+
+
+def _ranges(finding: Finding) -> tuple[str, ...]:
+    """Return a line with the ranges of the samples of a finding, in per cent of their medians."""
+    samples = {name: values for name, values in finding.data.items() if _is_sample(values)}
+    counts = {len(values) for values in samples.values()}
+    if len(counts) != 1:
+        return ()
+    ranges = (
+        f"{name.partition('_')[0]} {(max(values) - min(values)) / abs(median(values)):.1%}"
+        for name, values in samples.items()
+    )
+    return (f"{counts.pop()} launches each; ranges over the median: {', '.join(ranges)}",)
+
+
+def _is_sample(values: Any) -> bool:
+    """Return whether these are numbers of several launches."""
+    return (
+        isinstance(values, list | tuple)
+        and len(values) > 1
+        and all(isinstance(value, int | float) for value in values)
+        and bool(median(values))
+    )
 
 
 def _section(name: str, row: Mapping[str, Any]) -> Iterator[str]:

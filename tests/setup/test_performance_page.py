@@ -33,3 +33,15 @@ def test_a_row_replaces_itself_alone(tmp_path: Path, monkeypatch: pytest.MonkeyP
     text = page.PAGE.read_text(encoding="utf-8")
     assert "| 1 B | +1.0 % | within 3 % | met |" in text and "    101 launches" in text
     assert text.count("**The machine was busy (load 3).**") == 1
+
+
+def test_samples_without_a_detail_are_given_by_their_range(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers of ratios could not tell differences from noise."""
+    monkeypatch.setattr(page, "STORED", tmp_path / "measured.json")
+    monkeypatch.setattr(page, "PAGE", tmp_path / "performance.md")
+    samples = {"ours": [99.0, 100.0, 101.0], "reference": (50.0, 48.0, 51.0), "lammps": "lmp"}
+    page.write([Finding("npb", "CG", "2.0", "", Verdict.STATED, data=samples)], MACHINE, "", ROWS)
+    told = "3 launches each; ranges over the median: ours 2.0%, reference 6.0%"
+    assert told in page.PAGE.read_text(encoding="utf-8")
