@@ -253,6 +253,18 @@ def test_the_basic_program_is_built_where_it_suffices(
     assert product_for(openmpi, {"pt2pt"}) == PROGRAM, "it is built"
 
 
+def test_nodes_without_a_compiler_take_what_a_login_node_built(
+    openmpi: Toolchain, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key named the compiler, so that compute nodes without one never found a build."""
+    built = build(openmpi, source=source, cache=tmp_path)
+    monkeypatch.setattr("kiviat.launch.mpi.build.compiler.compiler", lambda: None)
+    assert build(openmpi, source=source, cache=tmp_path) == built
+    (source / "main.cpp").write_text("int main() { return 1; }\n")
+    with pytest.raises(InputError, match="a C\\+\\+ compiler is needed"):
+        build(openmpi, source=source, cache=tmp_path)
+
+
 @pytest.mark.full
 def test_the_basic_program_has_the_benchmarks_of_its_folders(openmpi: Toolchain, tmp_path: Path) -> None:
     program = build(openmpi, cache=tmp_path, product=BASIC)

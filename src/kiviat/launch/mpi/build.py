@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import platform
@@ -46,6 +47,7 @@ _TAKES = {PROGRAM: "; this takes a minute or two", BASIC: "; this takes half a m
 _LOG = "build.log"
 _LEAST_ROOM_BYTES = 1 << 20
 _VARIABLES = ("CXX", "CXXFLAGS", "LDFLAGS")
+_COMPILERS_DIGITS = 6  # of the 16 digits in the name of a build
 
 
 def build(
@@ -86,9 +88,18 @@ def build(
 def program_path(
     toolchain: Toolchain, source: Path | None = None, cache: Path | None = None, product: str = PROGRAM
 ) -> Path:
-    """Return the path at which `build` leaves the product for this MPI, whether or not it exists."""
+    """Return the path at which `build` leaves the product for this MPI, whether or not it exists.
+
+    Without a compiler, as on compute nodes of some clusters, that is the latest one that any compiler built.
+    """
     key = _key(toolchain, data_path("native") if source is None else source, product)
-    return (cache_folder() if cache is None else cache) / "build" / key / product
+    folder = (cache_folder() if cache is None else cache) / "build"
+    if compiler.compiler() is None:
+        others = f"{glob.escape(key[:-_COMPILERS_DIGITS])}{'[0-9a-f]' * _COMPILERS_DIGITS}/{product}"
+        built = [*folder.glob(others)]
+        if built:
+            return max(built, key=lambda path: path.stat().st_mtime)
+    return folder / key / product
 
 
 def product_for(toolchain: Toolchain, folders: Iterable[str]) -> str:
@@ -114,7 +125,7 @@ def is_full(folder: Path) -> bool:
 
 
 def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
-    """Return a hash of everything that the binary depends on."""
+    """Return the name of a build: a hash of everything that it depends on, the compiler's digits last."""
     digest = hashlib.sha256()
     for fact in (
         # The resolved path, because one MPI has several names. The command as well, because one file may be
@@ -122,7 +133,6 @@ def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
         str(toolchain.mpicxx.resolve()),
         toolchain.version,
         answer([str(toolchain.mpicxx), "-show"], toolchain.wrapper_environment),
-        answer([*(compiler.compiler() or ["c++"]), "--version"]),
         platform.machine(),
         *(["standard ABI"] if toolchain.standard_abi else []),
         *(os.environ.get(name, "") for name in _VARIABLES),
@@ -133,7 +143,10 @@ def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
             digest.update(str(path.relative_to(source)).encode() + b"\0" + path.read_bytes() + b"\0")
     for path in _site_benchmarks(product):
         digest.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")
-    return f"{_NAMES[product]}{toolchain.family}-{toolchain.version}-{digest.hexdigest()[:16]}"
+    compiled_by = answer([*(compiler.compiler() or ["c++"]), "--version"])
+    by = hashlib.sha256(compiled_by.encode()).hexdigest()[:_COMPILERS_DIGITS]
+    rest = digest.hexdigest()[: 16 - _COMPILERS_DIGITS]
+    return f"{_NAMES[product]}{toolchain.family}-{toolchain.version}-{rest}{by}"
 
 
 def _make(
