@@ -7,9 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from kiviat.cli.main import main
+from kiviat.cli.options.arguments import parsed
+from kiviat.cli.options.request import RunRequest
+from kiviat.cli.subcommands.run_arrangements import run_shapes
 from kiviat.launch.mpi.build import build
-from kiviat.launch.mpi.toolchain import find_toolchain
-from kiviat.record import InputError
+from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
+from kiviat.launch.substrates.substrate import Native
+from kiviat.plan import Arrangement
+from kiviat.record import InputError, NotStartedError
 from tests.cli.conftest import Kiviat
 
 SMALL = Path(__file__).parents[1] / "simulated" / "small.toml"
@@ -93,3 +99,31 @@ def test_a_bad_arrangement_is_one_line(kiviat: Kiviat, plan: Path, arrangement: 
     done = kiviat("run", "shared.toml", "--dry-run")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1 and said in done.stderr, done.stderr
+
+
+def test_only_what_has_not_started_is_left_out() -> None:
+    """With several arrangements a full disk, a removed folder and ranks that hang were "left out", too, and
+    the exit code was 0.
+    """
+    request = parsed(["run", "pingpong", "-n", "64x1,1x2"])
+    assert isinstance(request, RunRequest)
+    shapes = (Arrangement("64x1"), Arrangement("1x2"))
+
+    def run(one: RunRequest) -> tuple[int, Path | None]:
+        if one.what.ranks == "64x1":
+            raise NotStartedError("64 ranks do not fit")
+        raise InputError("the disk is full")
+
+    with pytest.raises(InputError, match=r"^the disk"):
+        run_shapes(shapes, request, Native(), run)
+
+
+def test_ranks_that_do_not_fit_are_left_out(
+    openmpi: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["run", "pingpong", "-n", "2x1,1x2", "--mpi", str(openmpi.mpicxx), "--dry-run"]
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "2x1" and lines[2].startswith("left out: 2 ranks, 1 on each node, need 2 nodes")
+    assert lines[4] == "1x2" and "commands:" in lines

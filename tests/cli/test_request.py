@@ -28,7 +28,7 @@ from kiviat.cli.options.request import (
 )
 from kiviat.cli.options.substrate import settled_shape, substrate_of
 from kiviat.cli.subcommands.run_arrangements import run_shapes, shapes_of
-from kiviat.record import InputError
+from kiviat.record import InputError, NotStartedError
 
 # Options that are stored in the request under the names of the rules that they set.
 STORED_ELSEWHERE = {"rules"}
@@ -129,7 +129,7 @@ def test_unlike_shapes_are_a_run_for_each_number_of_ranks_on_a_node() -> None:
     def run_once(one: RunRequest) -> tuple[int, None]:
         seen.append((one.what.ranks, one.where.place, one.arrangement))
         if one.what.ranks == "4x2,8x2":
-            raise InputError("there are 4 nodes")
+            raise NotStartedError("there are 4 nodes")
         return 0, None
 
     shapes = shapes_of(request)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,7 @@ from kiviat.cli.options.arguments import parsed
 from kiviat.cli.options.request import RunReplayRequest, RunRequest, StudyRequest
 from kiviat.cli.subcommands import study_runs
 from kiviat.cli.subcommands.study_runs import Made, places_of, ran
-from kiviat.record import InputError
+from kiviat.record import InputError, NotStartedError
 from kiviat.record.run import PlanOfRun
 from kiviat.record.studies import StudyDefinition, StudyRun, find_study
 from tests.report.synthetic import make_run
@@ -138,7 +139,7 @@ def made(folder: Path, where: str, *words: str) -> Made:
     (place,) = places_of(STUDY, given)
 
     def refuse(one: RunRequest) -> tuple[int, Path | None]:
-        raise InputError("there is no such program")
+        raise NotStartedError("there is no such program")
 
     return ran(STUDY, RECORDED, place, given, folder, refuse)
 
@@ -176,6 +177,24 @@ def test_programs_of_others_are_replayed_on_modelled_machines(
     assert some.reason == f"weak is recorded on up to 4 ranks, not beyond; {missing.format('strong')}"
     assert made(tmp_path, "native", "-n", "2") == Made(reason="there is no such program")
     assert made(tmp_path, "native", "--quick") == Made(reason="left out by --quick")
+
+
+@pytest.mark.parametrize("where", ["native", "simulated:altix-bx2"])
+def test_a_run_that_fails_after_its_start_ends_the_study(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs and replays that a full disk ended were "left out": `kiviat study` went on and exited with 0."""
+
+    def full(*_: object) -> tuple[int, Path | None]:
+        raise InputError("the disk is full")
+
+    recorded(tmp_path, "weak-2.trace")
+    monkeypatch.setattr(study_runs, "replay_once", full)
+    monkeypatch.setattr(study_runs, "read_trace", lambda path: SimpleNamespace(path=path, ranks=2, crc32=1))
+    given = request("--on", where)
+    (place,) = places_of(STUDY, given)
+    with pytest.raises(InputError, match="the disk is full"):
+        ran(STUDY, RECORDED, place, given, tmp_path, full)
 
 
 def test_damaged_recordings_are_left_out_with_the_reason(tmp_path: Path) -> None:

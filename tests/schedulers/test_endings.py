@@ -23,7 +23,7 @@ from kiviat.cli.subcommands import run_job
 from kiviat.cli.subcommands.run_job import Job
 from kiviat.cli.subcommands.run_job_note import JOB_FILE, note_job, take_over
 from kiviat.launch.schedulers.scheduler import Scheduler, schedulers
-from kiviat.record import InputError
+from kiviat.record import InputError, NotStartedError
 from kiviat.store import RunDirectory
 from kiviat.store.lock import lock, unlock
 from tests.schedulers.test_jobs import COMMANDS, STAND_IN
@@ -139,6 +139,30 @@ def test_jobs_without_results_tell_why(jobs: Path, run: Path) -> None:
     with pytest.raises(InputError, match="without a result: the disk of /scratch is full; see the output in"):
         Job(schedulers()["slurm"], run, fails, "").run()
     assert submitted(jobs) == 2
+
+
+def test_a_job_that_is_rejected_later_keeps_its_run(
+    jobs: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first job of a run that does not fit is left out with its arrangement; rejecting the second is an
+    error, because results exist.
+    """
+    scheduler = schedulers()["slurm"]
+    rejecting = subprocess.CompletedProcess(["sbatch"], 1, "", "sbatch: error: More nodes than there are")
+    ask = Scheduler._run
+    first = Job(scheduler, run, ENDS, "kiviat run --resume RUN")
+    with monkeypatch.context() as patch:
+        patch.setattr(Scheduler, "_run", lambda *_: rejecting)
+        with pytest.raises(NotStartedError, match="rejected the job"):
+            first.run()
+
+    def once(self: Scheduler, words: list[str], text: str | None = None) -> subprocess.CompletedProcess[str]:
+        return rejecting if words[0] == "sbatch" and submitted(jobs) else ask(self, words, text)
+
+    monkeypatch.setattr(Scheduler, "_run", once)
+    with pytest.raises(InputError, match="`kiviat run --resume RUN` submits the rest") as raised:
+        Job(scheduler, run, ENDS, "kiviat run --resume RUN").run()
+    assert not isinstance(raised.value, NotStartedError) and submitted(jobs) == 1
 
 
 def test_a_job_that_is_not_cancelled_is_named(

@@ -1,6 +1,6 @@
 """Types of measurements and runs, units, schemas, and refusal of unknown versions."""
 
-from kiviat.record.errors import InputError
+from kiviat.record.errors import InputError, NotStartedError, before_start
 from kiviat.record.schema import (
     OLDER_RECORD_SCHEMAS,
     OLDER_RUN_SCHEMAS,
@@ -22,10 +22,12 @@ __all__ = [
     "UNSEALED_RECORD_SCHEMA",
     "InputError",
     "Metric",
+    "NotStartedError",
     "Record",
     "Row",
     "Table",
     "TableRow",
+    "before_start",
     "data_path",
     "is_replaced",
     "refuse_other_version",

@@ -42,11 +42,10 @@ from kiviat.launch.run.activity import busy_now
 from kiviat.launch.run.outcome import RunResult
 from kiviat.launch.run.runner import dry_run, run_plan
 from kiviat.launch.schedulers.scheduler import Scheduler
-from kiviat.launch.substrates.scheduled import Scheduled
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine.host.activity import Usage
 from kiviat.plan import Estimate, Plan, estimate, load_arrangements
-from kiviat.record import InputError, Record
+from kiviat.record import InputError, Record, before_start
 from kiviat.record.units import counted
 from kiviat.store import RunDirectory, call_run, find_run
 from kiviat.store.read import load
@@ -98,16 +97,24 @@ def run_once(request: RunRequest) -> tuple[int, Path | None]:
     """Return the exit code, and the run's directory if there is one.
 
     Each step uses the result of the previous one: the substrate determines the MPI, its programs determine
-    the benchmarks, and these determine the plan. Only then is anything built, started or written.
+    the benchmarks, and these determine the plan. Only then is anything built, started or written; what is
+    refused until then raises NotStartedError.
     """
     before = Usage.now()
-    request, resumed = _settled(request)
-    substrate = substrate_of(request.where.on)  # refused, if at all, before anything is built
-    programs = _programs(request, resumed)
-    if scheduler := scheduler_to_ask(request.where.on):
-        return _submitted(scheduler, request, resumed, programs)
-    planned = _planned(request, resumed, programs, substrate)
-    _refuse_unplaceable(planned)
+    with before_start():
+        request, resumed = _settled(request)
+        substrate = substrate_of(request.where.on)  # refused, if at all, before anything is built
+        programs = _programs(request, resumed)
+        scheduler = scheduler_to_ask(request.where.on)
+        if scheduler and not resumed and request.what.ranks is None:
+            raise InputError(
+                f"--on {scheduler.name} needs a number of ranks: give -n RANKS or -n NODESxRANKS"
+            )
+        planned = _planned(request, resumed, programs, substrate)
+        if not scheduler:
+            _refuse_unplaceable(planned)
+    if scheduler:
+        return _submitted(scheduler, planned)
     if request.dry_run:
         _print_dry_run(planned)
         return 0, None
@@ -222,13 +229,9 @@ def _warn_if_busy(substrate: Substrate, before: Usage) -> None:
         )
 
 
-def _submitted(
-    scheduler: Scheduler, request: RunRequest, resumed: Path | None, programs: _Programs
-) -> tuple[int, Path | None]:
+def _submitted(scheduler: Scheduler, planned: _Planned) -> tuple[int, Path | None]:
     """Submit a job of the scheduler, which resumes this run, and watch it."""
-    if not resumed and request.what.ranks is None:
-        raise InputError(f"--on {scheduler.name} needs a number of ranks: give -n RANKS or -n NODESxRANKS")
-    planned = _planned(request, resumed, programs, Scheduled(scheduler))
+    request, resumed = planned.request, planned.resumed
 
     def script(folder: Path) -> str:
         job = job_of(request, planned.plan, planned.expected, folder.absolute())

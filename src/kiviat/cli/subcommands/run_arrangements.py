@@ -11,7 +11,7 @@ from kiviat.cli.options.request import RunRequest
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.placement import parse_shape
 from kiviat.plan import Arrangement
-from kiviat.record import InputError
+from kiviat.record import InputError, NotStartedError
 from kiviat.store import call_run
 
 # Executes a run; returns its exit code and directory, None in a dry run.
@@ -72,7 +72,7 @@ def _run_each(
             print(f"\n{arrangement.name}")
         try:
             ended, path = run(_with(request, arrangement))
-        except InputError as error:
+        except NotStartedError as error:
             left_out.append(f"{arrangement.name}: {error}")
             print(f"left out: {error}", file=sys.stderr if quiet else None)
             continue

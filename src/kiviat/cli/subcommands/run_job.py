@@ -16,7 +16,7 @@ from kiviat.cli.visible import visible_cell
 from kiviat.launch.process.signals import Interrupts
 from kiviat.launch.schedulers.scheduler import Ending, Request, Scheduler, State, render
 from kiviat.plan import Estimate, Plan
-from kiviat.record import InputError
+from kiviat.record import InputError, NotStartedError
 from kiviat.record.files import read_text
 from kiviat.record.units import counted
 from kiviat.store import HeldFolder, read_run
@@ -131,7 +131,13 @@ class Job:
         return ""
 
     def _submit(self) -> None:
-        self._job = self._scheduler.submit_job(self._folder / SCRIPT_FILE)
+        try:
+            self._job = self._scheduler.submit_job(self._folder / SCRIPT_FILE)
+        except NotStartedError as error:
+            if self._job is None:
+                raise
+            kept = f"{self._folder} keeps what is finished, `{self._resume}` submits the rest"
+            raise InputError(f"{error}; {kept}") from None
         try:
             note_job(self._folder, self._scheduler, self._job)
         except OSError:  # the job could not be found again: the disk is full, or the folder was moved

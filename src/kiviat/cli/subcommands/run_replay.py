@@ -17,7 +17,7 @@ from kiviat.cli.options.substrate import options_of, settled_shape, substrate_of
 from kiviat.cli.text.hints import typeable
 from kiviat.launch.programs.replay import Replayed, Speed, refuse_unplaceable, replay, speed_of
 from kiviat.launch.substrates.substrate import Substrate
-from kiviat.record import InputError
+from kiviat.record import InputError, before_start
 from kiviat.record.units import counted, format_value
 from kiviat.store import call_run
 from kiviat.trace import Trace, read_trace
@@ -32,16 +32,20 @@ def execute(request: RunReplayRequest) -> int:
 
 
 def replay_once(request: RunReplayRequest, called: str = "") -> tuple[int, Path]:
-    """Return the exit code and the run's directory; `called` is the name of the program in the record."""
-    trace = read_trace(Path(request.replay))
-    refuse_benchmarks(request, "--replay")
-    substrate = substrate_of(request.where.on)
-    if substrate.machine is None:
-        raise InputError("--replay replays on simulated machines only; give --on simulated:MACHINE")
-    request = replace(request, where=placed(trace, request.what.ranks, request.where))
-    options = options_of(request.where)
-    speed = speed_of(trace, substrate.machine, request.speed)
-    refuse_unplaceable(trace, substrate.machine, options)  # raises InputError before a run begins
+    """Return the exit code and the run's directory; `called` is the name of the program in the record.
+
+    Raise NotStartedError if the trace cannot be replayed there.
+    """
+    with before_start():
+        trace = read_trace(Path(request.replay))
+        refuse_benchmarks(request, "--replay")
+        substrate = substrate_of(request.where.on)
+        if substrate.machine is None:
+            raise InputError("--replay replays on simulated machines only; give --on simulated:MACHINE")
+        request = replace(request, where=placed(trace, request.what.ranks, request.where))
+        options = options_of(request.where)
+        speed = speed_of(trace, substrate.machine, request.speed)
+        refuse_unplaceable(trace, substrate.machine, options)
     with new_run(request, f"replay-{trace.program}", substrate) as directory:
         folder = new_folder(directory.path)
         replayed = replay(

@@ -16,7 +16,7 @@ from kiviat.cli.subcommands.run_arrangements import Run
 from kiviat.cli.subcommands.run_replay import replay_once
 from kiviat.cli.subcommands.study_profiles import profile
 from kiviat.launch.substrates.substrate import Substrate
-from kiviat.record import InputError, write_whole
+from kiviat.record import InputError, NotStartedError, before_start, write_whole
 from kiviat.record.plain import whole_number
 from kiviat.record.scratch import scratch_folder
 from kiviat.record.studies import StudyDefinition, StudyRun
@@ -144,7 +144,7 @@ def ran(
         what = PlanOptions(plan=str(plan), ranks=ranks)
         try:
             code, made = run_once(RunRequest(what=what, where=where, output=str(home), **common))
-        except InputError as error:
+        except NotStartedError as error:
             print(f"left out: {error}")
             return Made(reason=str(error))
     return _made(code, made, run, shaped, request)
@@ -182,11 +182,12 @@ def _replayed(run: StudyRun, most: int, place: StudyPlace, request: StudyRequest
         reached, refused = 0, False
         for file in sorted((folder / TRACES).glob(f"{name}-*.trace")):
             try:
-                trace = read_trace(file)
+                with before_start():
+                    trace = read_trace(file)
                 if trace.ranks > most:
                     continue
                 worst, path = _replayed_once(run, name, trace, place, request, folder)
-            except InputError as error:
+            except NotStartedError as error:
                 print(f"left out: {error}")
                 reasons.append(str(error))
                 refused = True

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kiviat.launch.process import children
-from kiviat.record import InputError
+from kiviat.record import InputError, NotStartedError
 from kiviat.record.files import read_text
 from kiviat.record.plain import plain_name
 from kiviat.record.site import by_name, read_facts, refusing_facts
@@ -85,13 +85,13 @@ class Scheduler:
             )
 
     def submit_job(self, script: Path) -> str:
-        """Submit a job; return its identifier."""
+        """Submit a job; return its identifier. Raise NotStartedError if the scheduler rejects it."""
         words = [word.replace("{script}", str(script)) for word in self.submit]
         text = script.read_text(encoding="utf-8") if self.submit_by_input else None
         done = self._run(words, text)
         found = re.search(self.job, done.stdout, re.MULTILINE)
         if done.returncode or not found:
-            raise InputError(
+            raise NotStartedError(
                 f"{self.title} rejected the job: `{' '.join(words)}` said {_said(done)!r}; "
                 f"see {script}, or give options by --on {self.name}:OPTION=VALUE"
             )
