@@ -5,13 +5,26 @@ from __future__ import annotations
 import csv
 import io
 import json
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from kiviat.cli.main import main
+from kiviat.cli.options.arguments import parsed
+from kiviat.cli.options.request import PlaceRequest
+from kiviat.cli.subcommands import place_verify
+from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.process.signals import Interrupted
+from kiviat.launch.programs.timed_run import Trial
+from kiviat.launch.run.supervise import LaunchResult
+from kiviat.launch.substrates.launch_spec import LaunchSpec
+from kiviat.launch.substrates.substrate import Native
+from kiviat.placement import Layout, Place
 from kiviat.record import Table
 from kiviat.store import RunDirectory
 from tests.store.made_up import MACHINE, PLAN, launch, record
@@ -200,3 +213,26 @@ def test_runs_without_a_matrix_or_with_several(kiviat: Kiviat, make_run: object,
     assert done.returncode == 2 and "cg/ranks=8, mg/ranks=8; choose one by --case" in done.stderr
     done = kiviat("place", run.path, "--nodes", "4x2", "--case", "mg/ranks=8", "--format", "csv")
     assert done.returncode == 0 and "\nautomatic,16,," in done.stdout
+
+
+def test_a_signal_while_nothing_is_launched_ends_the_command(
+    openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first launch only tells what launching itself sends; a signal during it was not looked at, and the
+    program was run under every placement.
+    """
+    started: list[str] = []
+
+    def tried(substrate: object, spec: LaunchSpec) -> Trial:
+        started.append(spec.command[-1])
+        return Trial(LaunchResult(143, False, "interrupted by signal 15", 15, None, "", 0.1), None)
+
+    monkeypatch.setattr(place_verify, "tried", tried)
+    substrate = Native()
+    layout = Layout("blocked", substrate.topology(), (Place(0), Place(0)))
+    asked = parsed(["place", "x.profile", "--verify", "--", str(openmpi.mpiexec), "-n", "2", "sh"])
+    assert isinstance(asked, PlaceRequest)
+    program: Any = SimpleNamespace(traffic=SimpleNamespace(ranks=2))
+    with pytest.raises(Interrupted) as raised:
+        place_verify.verify(asked, program, substrate, {"blocked": layout}, {})
+    assert (raised.value.signal, started) == (signal.SIGTERM, ["true"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,13 +14,16 @@ import pytest
 from kiviat.cli.commands import study
 from kiviat.cli.main import main
 from kiviat.cli.options.arguments import parsed
-from kiviat.cli.options.request import RunReplayRequest, RunRequest, StudyRequest
-from kiviat.cli.subcommands import study_runs
+from kiviat.cli.options.request import RunReplayRequest, RunRequest, StudyRequest, Where
+from kiviat.cli.subcommands import study_profiles, study_runs
 from kiviat.cli.subcommands.study_runs import Made, places_of, ran
+from kiviat.launch.process.signals import Interrupted, Interruptible
+from kiviat.launch.tools.preload import Tool
+from kiviat.launch.tools.user_command import as_it_is
 from kiviat.record import InputError, NotStartedError
 from kiviat.record.run import PlanOfRun
 from kiviat.record.studies import StudyDefinition, StudyRun, find_study
-from tests.report.synthetic import make_run
+from tests.report.synthetic import make_run, row
 
 RUN = StudyRun(
     "pairs",
@@ -220,6 +225,37 @@ def test_runs_that_are_given_belong_to_the_part_that_they_were(
 
 def test_runs_that_are_given_alone_run_nothing() -> None:
     assert places_of(STUDY, request("--with", "last")) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "at_terminal"), [(signal.SIGTERM, False), (signal.SIGHUP, False), (signal.SIGINT, True)]
+)
+def test_a_signal_ends_the_profiling_of_programs(
+    number: signal.Signals, at_terminal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While `kiviat study` profiled a program, TERM and HUP ended only that program's launcher, Ctrl-C not
+    even that; the next program was profiled, and the exit code was 0. The profile of a program that was cut
+    off counted as that of a whole one ever after.
+    """
+    begun = tmp_path / "begun"
+    script = f"echo >>{begun}; : >$KIVIAT_PROFILE/world-0.profile; kill -{number.name[3:]} $PPID; sleep 0.3"
+    rows = [row("run-a", "rate", "flop/s", "higher", 1.0, benchmark=name) for name in ("cg", "ft")]
+    monkeypatch.setattr(study_profiles, "load", lambda path: (None, rows, []))
+    monkeypatch.setattr(study_profiles, "find_toolchain", lambda mpi: SimpleNamespace(mpiexec="mpiexec"))
+    monkeypatch.setattr(study_profiles, "build", lambda *_, **__: Path("program"))
+    monkeypatch.setattr(Tool, "library", lambda *_: Path("library"))
+    monkeypatch.setattr(
+        Tool,
+        "preloading",
+        lambda self, start, library, folder, *_: replace(start, environment={"KIVIAT_PROFILE": str(folder)}),
+    )
+    monkeypatch.setattr(study_profiles, "on", lambda *_: as_it_is(["sh", "-c", script]))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: at_terminal))
+    with pytest.raises(Interrupted) as raised, Interruptible():
+        study_profiles.profile(tmp_path, Where(), None)
+    assert raised.value.signal == number
+    assert begun.read_text() == "\n"
+    assert list((tmp_path / "profiles").iterdir()) == []
 
 
 def test_list_and_refusals(capsys: pytest.CaptureFixture[str]) -> None:

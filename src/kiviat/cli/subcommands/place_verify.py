@@ -18,6 +18,7 @@ from kiviat.cli.text.table import print_table
 from kiviat.launch.mpi.command_line import LauncherCommand, taken_apart, toolchain_of
 from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain
+from kiviat.launch.process.signals import Interrupted
 from kiviat.launch.programs.timed_run import Trial, tried
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.placement import Layout, Place
@@ -56,7 +57,7 @@ def verify(
                 trial = runner.run(name, layout, command.program)
                 if trial.launch.reason:
                     print(f"kiviat: {name}: {trial.launch.reason}", file=sys.stderr)
-                    return 1 if trial.launch.signal is None else 128 + trial.launch.signal
+                    return 1
                 seen[name].append(trial)
     if request.format == "table":
         _print(seen, predictions, launching)
@@ -88,7 +89,10 @@ class _Runner:
             oversubscribed=self._substrate.oversubscribes(self._command.ranks),
         )
         start = self._substrate.start(self._toolchain, self._command.ranks, folder, options)
-        return tried(self._substrate, replace(start.of(program), timeout_s=self._timeout_s))
+        trial = tried(self._substrate, replace(start.of(program), timeout_s=self._timeout_s))
+        if trial.launch.signal is not None:
+            raise Interrupted(trial.launch.signal)
+        return trial
 
 
 def _lines(layout: Layout, substrate: Substrate) -> list[str]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from kiviat.cli.options.request import Where
 from kiviat.cli.options.substrate import options_of, scheduler_to_ask, substrate_of
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import find_toolchain
+from kiviat.launch.process.signals import interrupt
 from kiviat.launch.tools.profile import TOOL, profiled
 from kiviat.launch.tools.user_command import on
 from kiviat.profile import Profile, read_profile
@@ -48,19 +50,25 @@ def _each(path: Path, rows: Iterable[Row], where: Where, mpi: str | None) -> lis
     library = TOOL.library(toolchain)
     reasons = []
     (path / _FOLDER).mkdir(exist_ok=True)
-    cases, events = (path / _FOLDER / name for name in ("cases.txt", "events.jsonl"))
-    with substrate_of(where.on) as substrate:
+    with (
+        substrate_of(where.on) as substrate,
+        TemporaryDirectory(prefix="kiviat-", dir=path / _FOLDER) as scratch,
+    ):
+        cases, events = (Path(scratch, name) for name in ("cases.txt", "events.jsonl"))
         for row in rows:
             axes = "".join(f" {name}={value}" for name, value in row.axes.items())
             cases.write_text(f"{row.benchmark} {row.benchmark} ranks={row.ranks}{axes}\n")
             launcher = [str(toolchain.mpiexec), "-n", str(row.ranks)]
             words = [*launcher, str(program), "--cases", str(cases), "--out", str(events)]
             starting = on(substrate, toolchain, words, options_of(where))
-            done = profiled(starting, library, _file(path, row.benchmark))
+            file = _file(path, row.benchmark)
+            done = profiled(starting, library, file)
+            if done.signal is not None:
+                file.unlink(missing_ok=True)  # of a program that was cut off
+                interrupt(done.signal)
             if done.status != 0 or not done.profiles:
                 reasons.append(f"no profile of {row.benchmark}: it ended with {done.status}")
             events.unlink(missing_ok=True)
-    cases.unlink()
     return reasons
 
 

@@ -6,9 +6,9 @@ import signal
 import sys
 import threading
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+INTERRUPTING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _WORDS = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 _AGAIN_S = 0.001
 
@@ -19,6 +19,12 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, number: int, kept: str = "") -> None:
         super().__init__(number, kept)
         self.signal, self.kept = number, kept
+
+
+def interrupt(number: int) -> NoReturn:
+    """End the command by a signal that was passed on to another program."""
+    signal.raise_signal(number)  # also notes it, so that further signals do not interrupt the clean-up
+    raise Interrupted(number)  # it was already noted
 
 
 def in_words(number: int) -> str:
@@ -39,7 +45,7 @@ class Interrupts:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            before = {number: signal.getsignal(number) for number in _SIGNALS}
+            before = {number: signal.getsignal(number) for number in INTERRUPTING}
             self._previous = {
                 number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)
             }

@@ -21,12 +21,24 @@ from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.vendors import vendors
 from kiviat.launch.process.children import tied
 from kiviat.launch.process.execution import exit_text
-from kiviat.launch.process.signals import Interrupted, Interrupts
+from kiviat.launch.process.signals import INTERRUPTING, Interrupted, Interrupts
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.record import InputError
 
-_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+_FORWARDED = (*INTERRUPTING, signal.SIGUSR1, signal.SIGUSR2)
 _PRELOAD = "LD_PRELOAD"
+
+
+@dataclass(frozen=True)
+class EndedCommand:
+    """A command that has ended: `folder` has the files of its ranks, `status` is its exit code.
+
+    `signal`: the first of INT, TERM and HUP that kiviat received meanwhile.
+    """
+
+    folder: Path
+    status: int
+    signal: int | None
 
 
 @dataclass(frozen=True)
@@ -91,13 +103,8 @@ class Tool:
                 f"cannot write to {home}: {error.strerror}; give another -o or --state"
             ) from error
 
-    def run(
-        self, starting: Callable[[Path], LaunchSpec], output: Path, state: Path | None
-    ) -> tuple[Path, int]:
-        """Run the command; return the folder with the files of its ranks, and its exit code.
-
-        If the command cannot be started, no folder is left.
-        """
+    def run(self, starting: Callable[[Path], LaunchSpec], output: Path, state: Path | None) -> EndedCommand:
+        """Run the command to its end. If it cannot be started, no folder is left."""
         with Interrupts() as interrupts:
             folder = self.folder_for(output, state)
             try:
@@ -107,11 +114,12 @@ class Tool:
             except BaseException:
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
-            with _forwarding(started):
+            with _forwarding(started) as received:
                 if interrupts.signal is not None:
                     started.send_signal(interrupts.signal)
                 status = started.wait()
-        return folder, status if status >= 0 else 128 - status
+        ending = [number for number in (interrupts.signal, *received) if number in INTERRUPTING]
+        return EndedCommand(folder, status if status >= 0 else 128 - status, ending[0] if ending else None)
 
     def missing(self, program: str, code: int) -> str:
         """Return the message for a program that left nothing behind; `code` is its exit code."""
@@ -157,22 +165,25 @@ def finishing(output: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _forwarding(started: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Forward signals to the program.
+def _forwarding(started: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+    """Forward signals to the program; yield the list of those received.
 
-    Ctrl-C is not forwarded, because the terminal sends it to both processes.
+    Signals that were ignored, as under nohup, stay ignored. Ctrl-C is not forwarded, because the terminal
+    sends it to both processes.
     """
+    received: list[int] = []
 
     def forward(number: int, frame: FrameType | None) -> None:
-        with suppress(ProcessLookupError):
-            started.send_signal(number)
+        received.append(number)
+        if number != signal.SIGINT or not at_terminal:
+            with suppress(ProcessLookupError):
+                started.send_signal(number)
 
-    numbers = (*_FORWARDED, *(() if sys.stdin.isatty() else (signal.SIGINT,)))
-    before = {number: signal.signal(number, forward) for number in numbers}
-    if signal.SIGINT not in before:
-        before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    at_terminal = sys.stdin.isatty()
+    heeded = [number for number in _FORWARDED if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, forward) for number in heeded}
     try:
-        yield
+        yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

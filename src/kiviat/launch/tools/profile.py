@@ -12,7 +12,7 @@ from pathlib import Path
 from kiviat.launch.mpi.build import PROFILER, RECORDER
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.substrates.launch_spec import LaunchSpec
-from kiviat.launch.tools.preload import Tool, finishing
+from kiviat.launch.tools.preload import EndedCommand, Tool, finishing
 from kiviat.launch.tools.user_command import LaunchFactory
 from kiviat.profile import (
     Waits,
@@ -56,13 +56,14 @@ class Profiled:
     """A profiled command: its exit `status` and its profiles, the first one under the requested name.
 
     `unfinished` says whether ranks left their part behind without MPI_Finalize, `sessions` whether the
-    program started MPI by a session and never by MPI_Init.
+    program started MPI by a session and never by MPI_Init. `signal`: see preload.EndedCommand.
     """
 
     status: int
     profiles: tuple[Path, ...]
     unfinished: bool
     sessions: bool = False
+    signal: int | None = None
 
 
 def profiled(
@@ -76,11 +77,9 @@ def profiled(
 
     `state`: folder for the counters of running ranks, which all nodes must see; by default next to `output`.
     """
-    folder, status = TOOL.run(
-        lambda folder: profiling(starting(folder), library, folder, asked), output, state
-    )
+    ended = TOOL.run(lambda folder: profiling(starting(folder), library, folder, asked), output, state)
     with finishing(output):
-        return collected(folder, output, status, asked)
+        return collected(ended, output, asked)
 
 
 def recorder_of(toolchain: Toolchain, *, dry: bool = False) -> Path:
@@ -99,12 +98,13 @@ def profiling(start: LaunchSpec, library: Path, folder: Path, asked: ProfileOpti
     return replace(preloaded, environment={**preloaded.environment, **monitoring(folder, layers)})
 
 
-def collected(folder: Path, output: Path, status: int, asked: ProfileOptions = _NOTHING) -> Profiled:
-    """Write the profiles in `folder` to `output`, and those of further MPI worlds to "NAME-2" and so on.
+def collected(ended: EndedCommand, output: Path, asked: ProfileOptions = _NOTHING) -> Profiled:
+    """Write the profiles of a command to `output`, and those of further MPI worlds to "NAME-2" and so on.
 
     Ranks that did not reach MPI_Finalize are merged from the state they left. Worlds that MPI_Comm_spawn
     started come after those that the launcher started.
     """
+    folder = ended.folder
     worlds = sorted(folder.glob("world-*.profile"), key=lambda path: path.stat().st_mtime)
     kin = {}
     for world in worlds if len(worlds) > 1 else ():
@@ -135,7 +135,7 @@ def collected(folder: Path, output: Path, status: int, asked: ProfileOptions = _
         add_phases(output, phases_in(folder))
     sessions = (folder / "session").exists() and not written
     shutil.rmtree(folder, ignore_errors=True)
-    return Profiled(status, tuple(written), left and not worlds, sessions)
+    return Profiled(ended.status, tuple(written), left and not worlds, sessions, ended.signal)
 
 
 def _waits(folder: Path, alone: bool) -> tuple[Waits, Timeline | None]:

@@ -47,16 +47,16 @@ def profiled_simulation(
     look: Callable[[Path], None] = lambda folder: None,
 ) -> Profiled:
     """Like kiviat.launch.tools.profile.profiled; `look` is called with the folder before it is removed."""
-    folder, status = TOOL.run(lambda folder: profiling_simulated(program, library, folder), output, state)
+    ended = TOOL.run(lambda folder: profiling_simulated(program, library, folder), output, state)
     with finishing(output):
         try:
-            look(folder)
+            look(ended.folder)
         finally:
-            ended = collected(folder, output, status)
+            profiled = collected(ended, output)
     machine = program.machine
-    for path in ended.profiles:
+    for path in profiled.profiles:
         add_simulated(
             path, Simulated(f"simulated:{machine.name}", machine.title, machine.version, program.compute)
         )
-    unfinished = any(not read_profile(path).ended.all() for path in ended.profiles)
-    return replace(ended, unfinished=unfinished)
+    unfinished = any(not read_profile(path).ended.all() for path in profiled.profiles)
+    return replace(profiled, unfinished=unfinished)

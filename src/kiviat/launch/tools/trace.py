@@ -42,9 +42,8 @@ def traced(
     `state`: folder for the files of running ranks, which all nodes must see; by default next to `output`.
     """
     readings = core_rates() if tool is TOOL else []
-    folder, status = tool.run(
-        lambda folder: tool.preloading(starting(folder), library, folder), output, state
-    )
+    ended = tool.run(lambda folder: tool.preloading(starting(folder), library, folder), output, state)
+    folder = ended.folder
     with finishing(output):
         try:
             written = any(folder.glob("rank-*.stream"))
@@ -56,4 +55,4 @@ def traced(
                 f"cannot write {output}: {error.strerror}; the ranks' recordings are in {folder}"
             ) from error
         shutil.rmtree(folder, ignore_errors=True)
-        return Traced(status, written)
+        return Traced(ended.status, written)
