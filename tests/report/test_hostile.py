@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ HOSTILE = (
     "<!--\u2028\u202e\x1b[2J\x1b]0;hacked\x07",
     "{{7*7}}${7*7}<b>bold</b>&lt;i&gt;",
     "../../../etc/passwd",
+    'x 1\nkiviat_time_seconds{machine="prod"} 1e-9\nkiviat_y',
 )
 # Without these a run is none.
 STRUCTURE = {"schema", "id", "run", "created"}
@@ -39,11 +41,19 @@ TABLES = (
     ("balance", "RUN", "-o", "balance.html"),
     ("scaling", "RUN", "-o", "scaling.html"),
     ("compare", "RUN", "RUN"),
-    ("export", "RUN", "--format", "openmetrics"),
+    ("export", "RUN", "-o", "metrics.prom"),
     ("sql", "--run", "RUN", "select * from records"),
     ("sql", "--run", "RUN", "select * from launches"),
     ("model", "fit", "RUN", "-o", "fitted.toml"),
     ("runs",),
+)
+# A line of OpenMetrics: its name and labels are Kiviat's own, and no text ends a label's value early.
+_VALUE = r'"(?:[^"\\\n]|\\[\\"n])*"'
+_LABELS = ",".join(
+    f"{name}={_VALUE}" for name in ("machine", "run", "case", "benchmark", "ranks", "bytes", "statistic")
+)
+METRIC = re.compile(
+    rf"# (TYPE|UNIT|HELP) kiviat_\w+ [\w. %]+|# EOF|kiviat_\w+\{{{_LABELS}\}} [\d.e+-]+", re.ASCII
 )
 
 
@@ -105,6 +115,8 @@ def test_nothing_of_a_run_is_carried_out(
     write(tmp_path / "runs" / "x", family, STRUCTURE if names else STRUCTURE | NAMES)
     for words in TABLES:
         run(*words)
+    for line in (tmp_path / "metrics.prom").read_text().splitlines():
+        assert METRIC.fullmatch(line), line
     assert run("report", "RUN", "-o", "report.html") == 0
     assert run("report", "RUN", "last", "-o", "two.html") == 0
     pages = sorted(tmp_path.glob("*.html"))

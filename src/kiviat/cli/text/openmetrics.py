@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -10,6 +11,7 @@ from kiviat.cli.visible import visible
 from kiviat.record.run import Run
 
 _UNITS = {"s": "seconds", "B/s": "bytes_per_second", "1/s": "per_second", "%": "percent", "1": ""}
+_NO_NAME = re.compile(r"[^A-Za-z0-9_]")
 
 
 def openmetrics(run: Run, summaries: Sequence[Summary]) -> str:
@@ -18,8 +20,7 @@ def openmetrics(run: Run, summaries: Sequence[Summary]) -> str:
 
 
 def _lines(run: Run, summaries: Sequence[Summary]) -> Iterator[str]:
-    ordered = sorted(summaries, key=lambda summary: (summary.metric, summary.unit))
-    for (metric, unit), group in groupby(ordered, key=lambda summary: (summary.metric, summary.unit)):
+    for (metric, unit), group in groupby(sorted(summaries, key=_family), key=_family):
         suffix = _UNITS.get(unit, unit.replace("/", "_per_"))
         name = "_".join(word for word in ("kiviat", metric, suffix) if word)
         yield f"# TYPE {name} gauge"
@@ -34,6 +35,11 @@ def _lines(run: Run, summaries: Sequence[Summary]) -> Iterator[str]:
                     predicted = summary.clock == "simulated" and statistic == "median"
                     labels = _labels(run, summary, "predicted" if predicted else statistic)
                     yield f"{name}{{{labels}}} {value!r}"
+
+
+def _family(summary: Summary) -> tuple[str, str]:
+    """Return metric and unit; a name has letters, digits and _ only, because nothing in it can be escaped."""
+    return _NO_NAME.sub("_", summary.metric), summary.unit
 
 
 def _labels(run: Run, summary: Summary, statistic: str) -> str:
