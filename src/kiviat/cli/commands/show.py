@@ -57,7 +57,7 @@ def execute(request: ShowRequest) -> int:
         traits = traits_of([run.benchmarks])
         _print_programs(path, summaries, traits)
         _print_tables(summaries, request.percentiles, traits, known_errors(model) if model else None)
-        for line in failures(rows):
+        for line in failures(rows, most=None):
             print(f"\n{line}")
     return 0
 

@@ -49,8 +49,8 @@ def notes(summary: Summary, expected_sync: str | None) -> str:
     return ", ".join(words)
 
 
-def failures(rows: Rows, most: int = 5) -> list[str]:
-    """Return what failed or was skipped, and why; equal reasons are grouped."""
+def failures(rows: Rows, most: int | None = 5) -> list[str]:
+    """Return what failed or was skipped, and at most `most` reasons; equal reasons are grouped."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for row in rows.without_result():
         if row.outcome != "ok":
@@ -61,8 +61,9 @@ def failures(rows: Rows, most: int = 5) -> list[str]:
     for (outcome, reason), cases in list(reasons.items())[:most]:
         more = f" and {len(cases) - 1} more" if len(cases) > 1 else ""
         lines.append(f"{outcome}: {cases[0]}{more}: {reason}")
-    if len(reasons) > most:
-        lines.append(typeable(f"and {len(reasons) - most} more reasons; `kiviat show` lists them"))
+    if most is not None and (others := len(reasons) - most) > 0:
+        words = counted(others, "more reason")
+        lines.append(typeable(f"and {words}; `kiviat show` lists {'it' if others == 1 else 'them'}"))
     return lines
 
 
