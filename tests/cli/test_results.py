@@ -19,11 +19,12 @@ import pytest
 
 from kiviat.cli.main import main
 from kiviat.cli.text.verdict import print_verdict
+from kiviat.record import UNSEALED_RECORD_SCHEMA
 from kiviat.store import RunDirectory
 from kiviat.store.checksum import seal
 from tests.cli.conftest import Kiviat, on_terminal
 from tests.ingest import test_stated, test_tree
-from tests.store.made_up import metric, record
+from tests.store.made_up import MACHINE, PLAN, launch, metric, record
 
 Make = Callable[..., RunDirectory]
 DATA = Path(__file__).parents[1] / "ingest" / "data"
@@ -201,6 +202,44 @@ def test_export_as_openmetrics(kiviat: Kiviat, make_run: Make) -> None:
     ]
     assert f'machine="testbed",run="{run.id}",case="pingpong/ranks=2/bytes=8"' in median
     assert float(median.rpartition(" ")[2]) == pytest.approx(1.0008e-6, rel=0.01)
+
+
+def test_a_metric_forges_no_lines_of_openmetrics(kiviat: Kiviat, tmp_path: Path) -> None:
+    """A metric's name was written as it was, and its lines were those of other metrics and machines."""
+    forged = 'x 1\nkiviat_time_seconds{machine="prod"} 1e-9\nkiviat_y'
+    with RunDirectory.create(tmp_path / "runs", "forged", machine=MACHINE, plan=PLAN) as run:
+        run.set_launch(launch(0, 0, outcome="ok", exit=0))
+        run.append(record(run.id, metrics=(metric(forged),)))
+        run.finish()
+    lines = kiviat("export", "--format", "openmetrics").stdout.splitlines()
+    assert lines[0].startswith("# TYPE kiviat_x_1_kiviat_time_seconds_machine__prod___1e_9_kiviat_y_seconds ")
+    assert not any("prod" in line.partition("{")[2] for line in lines)
+    assert [line for line in lines if line.startswith("kiviat_time_seconds{")] == []
+
+
+def test_exports_and_queries_tell_what_is_missing(kiviat: Kiviat, make_run: Make) -> None:
+    """`kiviat export` and `kiviat sql` dropped a torn record without a word."""
+    path = make_run().path
+    records = path / "records.jsonl"
+    lines = records.read_text().splitlines(keepends=True)
+    older = {**json.loads(lines[0]), "schema": UNSEALED_RECORD_SCHEMA}
+    del older["crc32"]
+    records.write_text(json.dumps(older, separators=(",", ":")) + "\n" + "".join(lines[1:]))
+    os.truncate(records, records.stat().st_size - 20)
+    about = json.loads((path / "run.json").read_text()) | {"state": "running"}
+    (path / "run.json").write_text(json.dumps(about))
+    shown = kiviat("show").stderr
+    assert shown.count("\n") == 3
+    for part in ("was interrupted", "ends within a record", "has 1 unverified record"):
+        assert part in shown
+    for words in (
+        ("export",),
+        ("export", "--what", "samples"),
+        ("export", "--format", "openmetrics"),
+        ("sql", "select 1"),
+    ):
+        done = kiviat(*words)
+        assert (done.returncode, done.stderr) == (0, shown), words
 
 
 def test_export_into_a_folder_that_is_not_there(kiviat: Kiviat, make_run: Make) -> None:

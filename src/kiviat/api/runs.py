@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings as python_warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -265,9 +265,14 @@ def _paths(name: str) -> list[Path]:
 
 
 @contextmanager
-def opened(paths: Sequence[Path], *, summaries: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a connection with the tables of the runs; with `summaries` also the table of that name."""
-    with connect(paths) as connection:
+def opened(
+    paths: Sequence[Path], *, summaries: bool = False, tell: Callable[[str], None] = lambda remark: None
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a connection with the tables of the runs; with `summaries` also the table of that name.
+
+    `tell` is called with each remark on the files.
+    """
+    with connect(paths, tell=tell) as connection:
         if summaries:
             rows = Rows.joined(load_run(path)[1] for path in paths)
             values: Iterable[dict[str, Any]] = (asdict(summary) for summary in summarise(rows))

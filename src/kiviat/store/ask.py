@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,16 @@ _HARMLESS = (*_ASKING, "CREATE")
 _ZONED = "WITH TIME ZONE"
 
 
-def ask(runs: Sequence[Path], query: str, unsafe: bool = False) -> tuple[list[str], list[tuple[Any, ...]]]:
+def ask(
+    runs: Sequence[Path], query: str, unsafe: bool = False, tell: Callable[[str], None] = lambda remark: None
+) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Return the names of the query's columns, made unique, and its rows. Times with a zone are text.
 
-    The query can read the tables of these runs only, unless it is `unsafe`.
+    The query can read the tables of these runs only, unless it is `unsafe`. `tell` is called with each remark
+    on the files.
     """
     statements = _statements(query, unsafe)
-    with connect(runs, None if unsafe else query) as connection:
+    with connect(runs, None if unsafe else query, tell) as connection:
         return interruptible(connection, lambda: _answer(connection, statements))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from kiviat.store.columns import columns
 from kiviat.store.duck import interruptible, plain_names
 from kiviat.store.files import RECORDS_FILE, RUN_FILE, read_run
 from kiviat.store.kept import LEFT_OUT, Kept
-from kiviat.store.read import refuse_wrong, whole_lines
+from kiviat.store.read import refuse_wrong, remarks, whole_lines
 from kiviat.store.reader import Reader, read_json, reader
 from kiviat.store.tail import torn_tail
 
@@ -47,11 +47,15 @@ _MANY = 50
 
 
 @contextmanager
-def connect(runs: Sequence[Path], closed_for: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def connect(
+    runs: Sequence[Path],
+    closed_for: str | None = None,
+    tell: Callable[[str], None] = lambda remark: None,
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection with the tables runs, launches, records, metrics, tables and samples of these runs.
 
     If `closed_for` is given, the data that this query needs is loaded; then no file can be read
-    or written, no extension loaded and no setting changed.
+    or written, no extension loaded and no setting changed. `tell` is called with each remark on the files.
     """
     if not runs:
         raise InputError("there are no runs to query; `kiviat run` makes one")
@@ -60,12 +64,21 @@ def connect(runs: Sequence[Path], closed_for: str | None = None) -> Iterator[duc
         if closed_for is not None and len(runs) >= _MANY and not _reads(closed_for, *LEFT_OUT):
             kept = stack.enter_context(Kept(runs[0].parent, runs))
         fresh = kept.others if kept else runs
-        states = [read_run(run).state for run in fresh]
+        about = [read_run(run) for run in fresh]
         records = [run / RECORDS_FILE for run in fresh]
-        readable = [stack.enter_context(whole_lines(file, torn_tail(file))) for file in records]
+        torn = [torn_tail(file) for file in records]
+        readable = [stack.enter_context(whole_lines(*pair)) for pair in zip(records, torn, strict=True)]
+        checked = [
+            refuse_damaged(whole, file) if whole else None
+            for whole, file in zip(readable, records, strict=True)
+        ]
+        of_records = max((one.longest for one in checked if one), default=0)
         there = [(whole, file) for whole, file in zip(readable, records, strict=True) if whole]
-        of_records = max((refuse_damaged(*pair).longest for pair in there), default=0)
         refuse_wrong(there, of_records)
+        unverified = [one.unverified if one else 0 for one in checked]
+        for facts in zip(fresh, about, torn, unverified, strict=True):
+            for remark in remarks(*facts):
+                tell(remark)
         longest = max(of_records, *((run / RUN_FILE).stat().st_size for run in fresh), 0)
         read = stack.enter_context(reader(longest))
         connection = read.connection
@@ -76,10 +89,14 @@ def connect(runs: Sequence[Path], closed_for: str | None = None) -> Iterator[duc
         try:
             if kept:
                 read.lift_limits()  # segments of the cache are written at once
-                whole_runs = zip(fresh, states, records, readable, strict=True)
+                facts_of = zip(fresh, about, records, readable, unverified, strict=True)
                 kept.keep(
                     read,
-                    [run for run, state, file, found in whole_runs if state == "complete" and found == file],
+                    [
+                        path
+                        for path, run, file, found, older in facts_of
+                        if run.state == "complete" and found == file and not older
+                    ],
                 )
                 sources = _with_kept(sources, kept, bool(fresh))
             if closed_for is not None:

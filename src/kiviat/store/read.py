@@ -32,12 +32,8 @@ _SMALL = columns("record", frozenset({"samples", "tables"}))  # columns that are
 def load(path: Path) -> tuple[Run, Rows, list[str]]:
     """Return the run, its rows in the order written, and warnings for the user."""
     run = read_run(path)
-    warnings = []
-    if run.state == "interrupted":
-        warnings.append(f"run {run.id} was interrupted; `kiviat run --resume {call_run(path)}` goes on")
     records = path / RECORDS_FILE
-    if torn := torn_tail(records):
-        warnings.append(f"{records} ends within a record: the last {torn.length} bytes were dropped")
+    torn = torn_tail(records)
     level = WATCHED_LEVEL if run.plan and run.plan.interval else LEVEL
     rows = Rows.of([])
     with whole_lines(records, torn) as readable:
@@ -45,17 +41,31 @@ def load(path: Path) -> tuple[Run, Rows, list[str]]:
             checked = refuse_damaged(readable, records)
             if checked.unverified:
                 run = replace(run, unverified=checked.unverified)
-                warnings.append(
-                    f"run {run.id} has {counted(checked.unverified, 'unverified record')}: "
-                    "an older version of kiviat wrote them, without checksums"
-                )
             if checked.longest:
                 rows = _rows(readable, records, checked.longest, level)
     if foreign := next((case.run for case in rows.cases if case.run != run.id), None):
         raise InputError(
             f"{records} holds records of run {foreign!r}, not of {run.id!r}; files were mixed up"
         )
-    return run, rows, warnings
+    return run, rows, remarks(path, run, torn, run.unverified)
+
+
+def remarks(path: Path, run: Run, torn: TornTail | None, unverified: int) -> list[str]:
+    """Return warnings about the files of a run.
+
+    `torn`: the incomplete record at the end; `unverified`: number of records without a checksum.
+    """
+    found = []
+    if run.state == "interrupted":
+        found.append(f"run {run.id} was interrupted; `kiviat run --resume {call_run(path)}` goes on")
+    if torn:
+        found.append(f"{path / RECORDS_FILE} ends within a record: the last {torn.length} bytes were dropped")
+    if unverified:
+        found.append(
+            f"run {run.id} has {counted(unverified, 'unverified record')}: "
+            "an older version of kiviat wrote them, without checksums"
+        )
+    return found
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from kiviat.api.runs import read
 from kiviat.cli.options.files import print_name
 from kiviat.cli.options.request import BalanceRequest
 from kiviat.cli.text.table import print_rows, print_table
-from kiviat.cli.text.values import print_warnings
+from kiviat.cli.text.warnings import print_warnings
 from kiviat.report.balance.text import cell_text, largest_text, sentences
 from kiviat.report.table import Column, tabled
 
@@ -21,7 +21,7 @@ def execute(request: BalanceRequest) -> int:
     """Write the report and print the ratios of runs and published systems."""
     alone = tuple(request.runs) == ("none",)
     runs = read(() if alone else request.runs)
-    print_warnings(runs)
+    print_warnings(runs.warnings)
     beside = request.with_systems
     result = balance(runs or "none", beside=beside, small=request.small, few_nodes=request.few_nodes)
     result.report(request.output)

@@ -14,6 +14,7 @@ from kiviat.api.runs import opened
 from kiviat.cli.options.files import names_profile, names_trace
 from kiviat.cli.options.request import ExportRequest
 from kiviat.cli.text.openmetrics import openmetrics
+from kiviat.cli.text.warnings import print_warning, print_warnings
 from kiviat.record import InputError, is_replaced, refusing, replacing
 from kiviat.store import find_run
 from kiviat.store.query import export
@@ -92,8 +93,9 @@ def _format_of(target: Path | None) -> str:
 
 def _write(run: Path, target: BinaryIO, form: Any, what: str) -> None:
     if form == "openmetrics":
-        about, rows, _ = load(run)
+        about, rows, warnings = load(run)
+        print_warnings(warnings)
         target.write(openmetrics(about, summarise(rows)).encode("utf-8", "backslashreplace"))
         return
-    with opened([run], summaries=what == "summaries") as connection:
+    with opened([run], summaries=what == "summaries", tell=print_warning) as connection:
         export(connection, f"SELECT * FROM {what}", target, form)

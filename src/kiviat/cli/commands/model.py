@@ -15,6 +15,7 @@ from kiviat.analysis.aggregate.summary import Summary, summarise
 from kiviat.cli.options.request import ModelFitRequest, TableFormat
 from kiviat.cli.subcommands.model_published import fit_to_rows
 from kiviat.cli.text.table import print_table
+from kiviat.cli.text.warnings import print_warnings
 from kiviat.launch.emulated.shaping import shaping_of
 from kiviat.launch.emulated.spec import Spec, parse_spec
 from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
@@ -54,8 +55,7 @@ def execute(request: ModelFitRequest) -> int:
     if request.published:
         return fit_to_rows(request, request.published, path)
     loaded = [load(find_run(name)) for name in request.runs]
-    for warning in (warning for _, _, warnings in loaded for warning in warnings):
-        print(f"kiviat: {warning}", file=sys.stderr)
+    print_warnings(warning for _, _, warnings in loaded for warning in warnings)
     runs = [run for run, _, _ in loaded]
     for run in runs:
         if run.substrate == "simulated":

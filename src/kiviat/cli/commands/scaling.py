@@ -10,7 +10,7 @@ from kiviat.cli.options.files import print_name
 from kiviat.cli.options.request import ScalingRequest
 from kiviat.cli.text.scaling import as_json, print_readings, published_json
 from kiviat.cli.text.table import print_csv, print_json
-from kiviat.cli.text.values import print_warnings
+from kiviat.cli.text.warnings import print_warnings
 from kiviat.record import InputError
 from kiviat.record.plain import whole_number
 
@@ -19,7 +19,7 @@ def execute(request: ScalingRequest) -> int:
     """Print how the benchmarks scale, and compare with published claims; with `-o`, also write the page."""
     at = _at(request.at)
     runs = read(request.runs)
-    print_warnings(runs)
+    print_warnings(runs.warnings)
     result = scaling(runs, benchmarks=request.benchmark, metric=request.metric, kind=request.kind, at=at)
     if request.output:
         result.report(request.output)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -19,6 +18,7 @@ from kiviat.cli.text import profile as show_profile
 from kiviat.cli.text import trace as show_trace
 from kiviat.cli.text.table import bold, dim, print_csv, print_json, print_table
 from kiviat.cli.text.values import failures, interval, notes, order
+from kiviat.cli.text.warnings import print_warnings
 from kiviat.record import InputError
 from kiviat.record.rows import Rows
 from kiviat.record.run import Model, Run
@@ -39,8 +39,7 @@ def execute(request: ShowRequest) -> int:
         return show_trace.show(Path(request.run), request.format)
     path = find_run(request.run)
     run, rows, warnings = load(path)
-    for warning in warnings:
-        print(f"kiviat: {warning}", file=sys.stderr)
+    print_warnings(warnings)
     rows = _chosen(rows, request.benchmarks)
     summaries = summarise(rows)
     if request.format == "csv":

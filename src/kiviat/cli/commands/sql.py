@@ -9,6 +9,7 @@ from typing import Any
 
 from kiviat.cli.options.request import SqlRequest
 from kiviat.cli.text.table import print_table
+from kiviat.cli.text.warnings import print_warning
 from kiviat.report.table import Column, tabled
 from kiviat.store import find_run, list_runs
 from kiviat.store.ask import ask
@@ -18,7 +19,7 @@ def execute(request: SqlRequest) -> int:
     """Run the query and print its rows, if it has any."""
     named = {run.resolve(): run for run in map(find_run, request.run or ())}  # a run named twice counts once
     runs = list(named.values()) if named else list_runs()
-    names, rows = ask(runs, request.query, request.unsafe)
+    names, rows = ask(runs, request.query, request.unsafe, print_warning)
     if not names:
         return 0  # the statement returns no rows
     columns: list[Column[Sequence[Any]]] = [

@@ -20,6 +20,7 @@ from kiviat.cli.subcommands.study_docs import refuse_elsewhere, write_section
 from kiviat.cli.subcommands.study_profiles import profiles_of
 from kiviat.cli.subcommands.study_runs import StudyPlace, places_of, ran
 from kiviat.cli.text.table import bold, print_csv, print_json, print_table
+from kiviat.cli.text.warnings import print_warnings
 from kiviat.record import InputError, write_whole
 from kiviat.record.published import papers
 from kiviat.record.rows import Rows
@@ -138,8 +139,7 @@ def _machines(study: StudyDefinition, groups: Sequence[_Group]) -> list[MachineR
         runs, parts, names = [], [], {}
         for part in group.parts:
             run, its_rows, warnings = load(part.path)
-            for warning in warnings:
-                print(f"kiviat: {warning}", file=sys.stderr)
+            print_warnings(warnings)
             runs.append(run)
             parts.append(its_rows)
             names[run.id] = part.name

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.api.runs import Runs
 from kiviat.cli.text.hints import typeable
 from kiviat.record.rows import Rows
 from kiviat.record.units import axis_text, counted, format_range
-
-
-def print_warnings(runs: Runs) -> None:
-    """Print the remarks on the files of runs to standard error."""
-    for warning in runs.warnings:
-        print(f"kiviat: {warning}", file=sys.stderr)
 
 
 def interval(summary: Summary) -> str:
