@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
@@ -148,6 +150,27 @@ def test_a_run_named_twice_counts_once(sql: Sql, tmp_path: Path) -> None:
     once = sql("--run", "last", query)
     assert once[0] == 0
     assert sql("--run", "last", "--run", str(run), "--run", "link", query) == once
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("date '2024-01-01'", "2024-01-01"),
+        ("timestamp '2024-01-01 12:00:00'", "2024-01-01T12:00:00"),
+        ("1.50::decimal(3, 2)", "1.50"),
+        ("'nan'::double", "nan"),
+        ("true", "true"),
+        ("7", "7"),
+        ("'a'::blob", "b'a'"),
+    ],
+)
+def test_keys_of_maps_are_text(sql: Sql, key: str, text: str) -> None:
+    """JSON has no other keys: dates and numbers of decimals were unexpected errors."""
+    status, out, error = sql("--format", "json", f"select map {{{key}: 1}} m")
+    assert (status, error, json.loads(out)) == (0, "", [{"m": {text: 1}}])
+    status, out, error = sql("--format", "csv", f"select map {{{key}: 1}} m")
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert (status, error, json.loads(row["m"])) == (0, "", {text: 1})
 
 
 def test_the_order_asked_for_stays(sql: Sql) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -26,11 +27,11 @@ def whole_number(text: str) -> int | None:
 
 
 def json_value(value: object) -> object:
-    """Return the value in terms of JSON; infinities and NaN become null."""
+    """Return the value in terms of JSON; infinities and NaN become null, keys text."""
     if isinstance(value, float | Decimal):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: json_value(each) for key, each in value.items()}
+        return {_key(key): json_value(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [json_value(each) for each in value]
     if is_dataclass(value) and not isinstance(value, type):
@@ -38,3 +39,10 @@ def json_value(value: object) -> object:
     if isinstance(value, date | time):  # a datetime is a date
         return value.isoformat()
     return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def _key(key: object) -> str:
+    """Return the key of a table as text; JSON has no others."""
+    if key is None or isinstance(key, bool):
+        return json.dumps(key)
+    return key.isoformat() if isinstance(key, date | time) else str(key)
