@@ -184,3 +184,13 @@ def test_a_complete_run_does_not_go_on(made: Made) -> None:
     (path / "run.json").write_text(json.dumps(said))
     with pytest.raises(InputError, match="is complete; there is nothing to resume"):
         plan_of(path, [])
+
+
+def test_a_plan_without_a_name_is_refused(made: Made) -> None:
+    """A run whose plan is damaged ended in "unexpected KeyError" when it was resumed."""
+    path = made()
+    said = json.loads((path / "run.json").read_text())
+    said["plan"]["definition"] = {"schema": "kiviat.plan/1", "command_line": {"ranks_available": 2}}
+    (path / "run.json").write_text(json.dumps(said))
+    with pytest.raises(InputError, match=r"plan.definition lacks 'name'; start a new run"):
+        plan_of(path, [])

@@ -17,6 +17,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from kiviat.cli.options.external_programs import benchmarks_of
+from kiviat.cli.subcommands.run_resumed import plan_of
 from kiviat.ingest import parse
 from kiviat.launch.run.events import Tail
 from kiviat.plan import load_plan, plan_benchmarks, shipped_benchmarks
@@ -276,6 +278,39 @@ def _read_plan(folder: Path) -> None:
     load_plan(path, shipped_benchmarks(), 8)
 
 
+_COMMAND_LINE = {
+    "ranks_available": 4,
+    "benchmarks": ["pingpong"],
+    "bytes": "8",
+    "interval": 0.05,
+    "controls": {"target": 0.1},
+    "axes": {"distance": [1]},
+}
+
+
+def _changed_definition(rng: Random) -> tuple[Files, str]:
+    """Return an interrupted run with a changed plan."""
+    _, tree = rng.choice([("", tomllib.loads(_PLAN)), *_shipped("plans")])
+    definition = {"name": "test", "interval": 0.05, **tree, "command_line": _COMMAND_LINE}
+    if rng.random() < 0.5:
+        mutant, told = mutate.change(rng, definition, rng.choice((1, 1, 2)))
+    else:
+        (mutant,), told = mutate.change_alike(rng, [definition], rng.choice((1, 1, 2, 4)))
+    run, records = made_runs()[0]
+    run = run | {"state": "interrupted", "plan": run["plan"] | {"definition": mutant}}
+    lines = b"".join(record_line(record, True) for record in records)
+    return {
+        "RUN/run.json": mutate.to_json(run).encode("utf-8", "replace"),
+        "RUN/records.jsonl": lines,
+    }, told
+
+
+def _resume(folder: Path) -> None:
+    """Read the plan of a run as `kiviat run --resume` does, with a stored description of the benchmarks."""
+    benchmarks_of(folder / "RUN")
+    plan_of(folder / "RUN", shipped_benchmarks())
+
+
 # Small text files
 
 
@@ -392,6 +427,11 @@ FORMATS: Mapping[str, Format] = {
         Format("run.json", RUN_COMMANDS, _changed_run),
         Format("records.jsonl", RUN_COMMANDS, _changed_records),
         Format("plan", {"plan": function(_read_plan)}, _changed_plan),
+        Format(
+            "definition",
+            {**commands("show RUN", "export RUN -o run.csv"), "resume": function(_resume)},
+            _changed_definition,
+        ),
         Format(
             "machine",
             commands(

@@ -26,6 +26,7 @@ EXECUTIONS = {
     "run.json": 25,
     "command line": 60,
     "plan": 150,
+    "definition": 60,
     "machine": 40,
     "published": 60,
     "places": 40,

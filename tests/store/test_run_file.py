@@ -52,6 +52,17 @@ def test_files_written_by_kiviat_are_read(tmp_path: Path, run: dict[str, Any]) -
             {"\udfff": 1},
             r"plan.definition\['\\udfff'\] is a name with unprintable characters",
         ),
+        (
+            "plan definition",
+            {"command_line": None},
+            "plan.definition.command_line is null, where a table of names",
+        ),
+        (
+            "plan definition",
+            {"interval": "5 %"},
+            "plan.definition.interval is '5 %', where a number was expected",
+        ),
+        ("plan definition", {"cases": [{}]}, r"plan.definition.cases\[0\] lacks 'benchmarks'"),
         ("stat", "complete", "has the unknown name 'stat', for 'state'"),
     ],
 )

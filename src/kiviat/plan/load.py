@@ -108,7 +108,8 @@ def reload_plan(definition: Mapping[str, Any], describe: Sequence[Mapping[str, A
     data = dict(definition)
     given = dict(data.pop("command_line", {}))
     wrong = first_wrong({"cases": [], **data}, "plan") or first_wrong(given, "plan", "command_line")
-    if wrong:
+    if wrong or "name" not in data:
+        wrong = wrong or "lacks 'name'"
         raise InputError(f"the run cannot be resumed: plan.definition {wrong}; start a new run")
     available = given.pop("ranks_available")
     known = [Benchmark.from_json(entry) for entry in describe]

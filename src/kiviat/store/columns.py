@@ -37,7 +37,7 @@ def _type(part: Mapping[str, Any], whole: Mapping[str, Any], without: Collection
         return _type(part["items"], whole, without) + "[]"
     if kind == "object":
         inner = part.get("properties")
-        if not inner:
+        if not inner or part.get("additionalProperties") is True:  # a STRUCT would drop other keys
             return "JSON"
         fields = (f'"{key}" {_type(one, whole, without)}' for key, one in inner.items() if key not in without)
         return f"STRUCT({', '.join(fields)})"

@@ -46,7 +46,7 @@ class Foreign:
 
 def foreign(request: RunRequest, resumed: Path | None, mpi: str | None) -> Foreign:
     """Return the programs that the command line or the resumed run needs, or raise InputError."""
-    names = _resumed(resumed) if resumed else _asked(request.what)
+    names = benchmarks_of(resumed) if resumed else _asked(request.what)
     lammps = [name for name in names if named(name)]
     if not lammps:
         if request.lammps:
@@ -83,7 +83,8 @@ def _benchmarks(options: PlanOptions) -> list[str]:
     return [word for word in options.benchmarks if not names_plan(word)]
 
 
-def _resumed(path: Path) -> list[str]:
+def benchmarks_of(path: Path) -> list[str]:
+    """Return the benchmarks named on the command line and in the plan with which a run began."""
     plan = read_run(path).plan
     definition = plan.definition if plan else {}
     return [*definition.get("command_line", {}).get("benchmarks", []), *definition_benchmarks(definition)]
