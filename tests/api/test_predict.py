@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kiviat
+from kiviat.analysis.aggregate.summary import summarise
+from kiviat.api.predict import Predicted, PredictionResult
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
+from kiviat.machine.modelled.machine import find_machine
+from kiviat.record.rows import Rows
 from tests.api.notebook import code_cells, executed
+from tests.report.synthetic import row
 
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "tutorial" / "python.ipynb"
 
@@ -43,6 +49,17 @@ def test_what_has_no_result_says_why(simgrid: Toolchain) -> None:
     (one,) = kiviat.predict("altix-bx2", [kiviat.Case("pingpung", bytes=8)]).values
     assert one.model is None
     assert one.reason and "pingpung" in one.reason
+
+
+def test_a_measured_zero_has_no_relative_error() -> None:
+    """`kiviat model predict` divided by it: sick_links measures 0 slow ranks where no link is slow."""
+    about: dict[str, Any] = {"case": "sick_links/ranks=2", "benchmark": "sick_links", "bytes": None}
+    (measured,) = summarise(Rows.of([row("run-a", "slow_ranks", "1", "lower", 0.0, **about)]))
+    predicted = Predicted(
+        **about, ranks=2, axes={}, metric="slow_ranks", unit="1", model=0.0, measured=measured
+    )
+    assert measured.median == 0 and predicted.error is None
+    assert PredictionResult(find_machine("altix-bx2"), (predicted,)).median_errors() == {}
 
 
 def test_no_case_is_refused() -> None:

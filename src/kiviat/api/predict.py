@@ -63,8 +63,11 @@ class Predicted:
 
     @property
     def error(self) -> float | None:
-        """Relative error of the model against the measured median; None if one of both is missing."""
-        if self.model is None or self.measured is None:
+        """Relative error of the model against the measured median; None if one of both is missing.
+
+        None also for a measured median of 0.
+        """
+        if self.model is None or self.measured is None or self.measured.median == 0:
             return None
         return self.model / self.measured.median - 1
 
