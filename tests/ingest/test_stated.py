@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from itertools import pairwise
+
 import pytest
 
 from kiviat.ingest.stated import looks_like_script, matches, of_log, of_script
@@ -81,6 +84,22 @@ def test_a_map_of_tasks_that_is_none_states_nothing(blocks: str) -> None:
 def test_a_log_that_begins_with_its_script_states_what_that_does() -> None:
     stated = of_log(SLURM + "srun ./osu_allreduce\n\n# OSU MPI Allreduce Latency Test v5.8\n")
     assert (stated.ranks, stated.source) == (32, "its script")
+
+
+def test_variables_do_not_fill_the_memory() -> None:
+    """Ten lines, each with ten times the one before, ended `kiviat ingest` for want of memory."""
+    names = "ABCDEFGHIJK"
+    lines = ["A=xxxxxxxxxx", *(f"{new}={f'${old}' * 10}" for old, new in pairwise(names))]
+    product = f"P=$(({' * '.join(['$K'] * 10)}))"
+    (stated,) = of_script("\n".join([*lines, product, "srun -n 4 ./a $K $P"]))
+    assert stated.ranks == 4 and len(stated.command) < 1 << 20
+
+
+def test_sums_without_end_take_no_longer_than_their_length() -> None:
+    """A line of 80,000 `$((` took three minutes."""
+    start = time.process_time()
+    of_script("#!/bin/bash\n" + "$((" * 80_000 + "\n")
+    assert time.process_time() - start < 10
 
 
 def test_scripts_are_told_from_logs() -> None:

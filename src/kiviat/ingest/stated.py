@@ -118,7 +118,14 @@ class _Asked:
 
 
 class _Variables(dict[str, str]):
-    """Shell variables with literal values; one that is set twice has none."""
+    """Shell variables with literal values; one that is set twice has none.
+
+    Values are filled in until a script has grown by `_MOST_FILLED` characters: B=$A$A, C=$B$B and so on to
+    Z=$Y$Y would fill the memory.
+    """
+
+    _MOST_FILLED = 1 << 18
+    _filled = 0
 
     _LITERAL = re.compile(r"^\s*(?:export\s+)?(\w+)=[\"']?([\w./+-]*)[\"']?\s*$")
     _USE = re.compile(r"\$\{?(\w+)\}?")
@@ -131,12 +138,18 @@ class _Variables(dict[str, str]):
 
     def filled(self, line: str) -> str:
         """Return a line with the values of the variables that are known, and products computed."""
-        plain = re.sub(r"\$\(\((.*?)\)\)", lambda term: "$((" + self._names(term[1]) + "))", line)
-        plain = self._USE.sub(lambda use: self.get(use[1], use[0]), plain)
+        plain = re.sub(r"\$\(\(([^()]*)\)\)", lambda term: "$((" + self._names(term[1]) + "))", line)
+        plain = self._USE.sub(lambda use: self._value(use[1], use[0]), plain)
         return self._PRODUCT.sub(lambda factors: str(int(factors[1]) * int(factors[2])), plain)
 
     def _names(self, words: str) -> str:
-        return re.sub(r"\b[A-Za-z_]\w*", lambda name: self.get(name[0], name[0]), words)
+        return re.sub(r"\b[A-Za-z_]\w*", lambda name: self._value(name[0], name[0]), words)
+
+    def _value(self, name: str, unknown: str) -> str:
+        """Return a variable's value; `unknown` if it has none, or too much has been filled in."""
+        value = self.get(name, unknown)
+        self._filled += max(0, len(value) - len(unknown))
+        return value if self._filled <= self._MOST_FILLED else unknown
 
 
 def _asked(text: str, values: _Variables) -> _Asked:
