@@ -102,6 +102,15 @@ def test_sums_without_end_take_no_longer_than_their_length() -> None:
     assert time.process_time() - start < 10
 
 
+def test_errors_and_pipes_are_no_output_of_a_launch() -> None:
+    (stated,) = of_script(SLURM + "#SBATCH -o job.out\nsrun ./a 2> errors.txt\n")
+    assert (stated.output, stated.redirected, stated.command) == (("job.out",), False, "srun ./a")
+    (stated,) = of_script(SLURM + "srun ./a 2>&1 | tee a.txt\n")
+    assert (stated.output, stated.command) == ((), "srun ./a")
+    (stated,) = of_script(SLURM + "srun ./a 2>errors.txt 1> out.txt\n")
+    assert (stated.output, stated.redirected, stated.command) == (("out.txt",), True, "srun ./a")
+
+
 def test_scripts_are_told_from_logs() -> None:
     assert looks_like_script("#!/bin/sh\n") and looks_like_script("\n#PBS -l select=1\n")
     assert not looks_like_script("# OSU MPI Latency Test v5.8\n#$ 12\n")

@@ -96,6 +96,35 @@ def test_same_results_are_read_once(tmp_path: Path) -> None:
     )
 
 
+def test_stream_is_not_divided_by_the_ranks_of_another_launch(tmp_path: Path) -> None:
+    """STREAM on one rank became an eighth of its rate, because the only script in the folder also launched
+    `osu_allreduce`, on 8 ranks and into another file.
+    """
+    for name, script in {
+        "redirected": SCRIPT.replace(
+            "srun osu_allreduce", "srun osu_allreduce > osu.out\n./stream > stream.out"
+        ),
+        "named": SCRIPT.replace(
+            "srun osu_allreduce", "srun osu_allreduce | tee osu.out\n./stream > stream.out"
+        ),
+        "teed": SCRIPT.replace("osu_allreduce", "osu_allreduce 2>&1 | tee stream.txt"),
+    }.items():
+        read = tree(tmp_path / name, {"job.sh": script, "stream.out": STREAM_TABLE})["stream.out"]
+        assert (read.records[0].ranks, read.records[0].metrics[0].mean) == (1, pytest.approx(18432e6)), name
+        assert read.stated.ranks == 1, name
+    launched = {"job.sh": SCRIPT.replace("osu_allreduce", "./stream_mpi.exe"), "stream.out": STREAM_TABLE}
+    (record,) = tree(tmp_path / "launched", launched)["stream.out"].records
+    assert (record.ranks, record.metrics[0].mean) == (8, pytest.approx(18432e6 / 8))
+
+
+def test_a_launch_into_another_file_says_nothing_of_a_log(tmp_path: Path) -> None:
+    script = SCRIPT.replace("osu_allreduce", "osu_allreduce > other.out")
+    for name in ("a.out", "job.out"):
+        assert tree(tmp_path / name, {"job.sh": script, name: ALLREDUCE})[name].kind == "failed"
+    script = SCRIPT.replace("osu_allreduce", "osu_allreduce 2> errors.txt")
+    assert tree(tmp_path / "errors", {"job.sh": script, "a.out": ALLREDUCE})["a.out"].stated.ranks == 8
+
+
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [

@@ -25,7 +25,8 @@ class Stated:
     """Facts about a launch; None and () if not stated.
 
     `hosts` has the host, or a number of the node, of each rank. `command` is the started command line.
-    `output` are patterns of the names of files that the launch writes.
+    `output` are patterns of the names of files that the launch writes; it is `redirected` if its own command
+    line, not the job's directives, names them.
     """
 
     ranks: int | None = None
@@ -33,6 +34,7 @@ class Stated:
     hosts: tuple[str, ...] = ()
     command: str = ""
     output: tuple[str, ...] = ()
+    redirected: bool = False
     source: str = ""
 
     def placed(self) -> Stated:
@@ -219,11 +221,19 @@ def _commands(text: str, values: _Variables) -> Iterator[str]:
             yield values.filled(line)
 
 
+# Redirection of errors, which says nothing of the output; redirection of the output; what follows a command.
+_OF_ERRORS = re.compile(r"(?<!\S)2>{1,2}(?:&\d|\s*[^\s|;]+)")
+_REDIRECTED = re.compile(r">{1,2}&?\s*(\S+)")
+_REST = re.compile(r"(?:&|(?<!\S)1)?>|\|")
+
+
 def _launches(lines: Iterator[str]) -> Iterator[tuple[list[str], tuple[str, ...]]]:
     """Yield the words of each launch and the files that its output goes to."""
     for line in lines:
-        command, *rest = re.split(r"\s*[&\d]?>{1,2}&?\s*", line, maxsplit=1)
-        outputs = tuple(word for word in " ".join(rest).split()[:1] if not word.isdecimal())
+        plain = _OF_ERRORS.sub("", line)
+        command = _REST.split(plain, maxsplit=1)[0]
+        output = _REDIRECTED.search(plain)
+        outputs = (output[1],) if output and not output[1].isdecimal() else ()
         try:
             words = shlex.split(command)
         except ValueError:
@@ -231,8 +241,7 @@ def _launches(lines: Iterator[str]) -> Iterator[tuple[list[str], tuple[str, ...]
         for at, word in enumerate(words):
             name = word.rsplit("/", 1)[-1]
             if name in _LAUNCHERS and (name != "flux" or words[at + 1 : at + 2] in (["run"], ["submit"])):
-                plain = all("=" in before or before in ("time", "exec", "nohup") for before in words[:at])
-                if plain:
+                if all("=" in before or before in ("time", "exec", "nohup") for before in words[:at]):
                     yield words[at:], outputs
                 break
 
@@ -283,7 +292,10 @@ def _launch(words: Sequence[str], asked: _Asked, outputs: tuple[str, ...]) -> St
         nodes = -(-ranks // each) if ranks and each else asked.count
     if ranks and nodes:
         nodes = min(nodes, ranks)
-    return Stated(ranks, nodes, command=" ".join(words), output=tuple(map(_pattern, outputs)))
+    output = tuple(map(_pattern, outputs))
+    return Stated(
+        ranks, nodes, command=" ".join(words), output=output, redirected=any(map(_says_much, output))
+    )
 
 
 def _of_launcher(words: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -310,7 +322,11 @@ def _pattern(word: str) -> str:
 
 def matches(pattern: str, name: str) -> bool:
     """True if a file's name is of an output pattern that says more than that there is a file."""
-    return len(pattern.replace("*", "")) >= 3 and fnmatch.fnmatchcase(name, pattern)
+    return _says_much(pattern) and fnmatch.fnmatchcase(name, pattern)
+
+
+def _says_much(pattern: str) -> bool:
+    return len(pattern.replace("*", "")) >= 3
 
 
 # Logs

@@ -1,7 +1,8 @@
 """Reads every file of a folder: results, or the reason why a file has none, in one sentence.
 
 Job scripts are read for the facts that logs lack: a log's script is the one that names it as its output, else
-the one with the same stem, else the only one in the folder.
+the one with the same stem, else the only one in the folder; launches that are redirected to other files are
+left out.
 """
 
 from __future__ import annotations
@@ -148,9 +149,11 @@ def read_log(
     """Return what a text of a known format is; `scripts` are the job scripts in its folder."""
     stated = _stated(path, text, scripts)
     says = ""
+    program = getattr(module, "ALONE", "")
+    if program and not _names(stated.command, program):
+        stated = Stated()  # those facts are of another program, or of the job
     try:
-        count = None if getattr(module, "ALONE", False) and not stated.command else stated.ranks
-        records = parse_as(module, text, str(path), ranks or count, stated.command)
+        records = parse_as(module, text, str(path), ranks or stated.ranks, stated.command)
     except LacksRanksError as error:
         says, records = _sentence(error, path), list(error.records)
     except InputError as error:
@@ -158,6 +161,11 @@ def read_log(
     if not records:
         return Source(path, "failed", says, module.NAME, stated=stated)
     return Source(path, "results", says, module.NAME, tuple(records), _of_records(stated, records))
+
+
+def _names(command: str, program: str) -> bool:
+    """True if a word of a command line is the name of the program, or of a variant such as stream_mpi.exe."""
+    return any(program in word.rsplit("/", 1)[-1].lower() for word in command.split())
 
 
 def _sentence(error: InputError, path: Path) -> str:
@@ -202,9 +210,13 @@ def _beside(path: Path, scripts: dict[Path, list[Stated]]) -> Stated:
     }
     chosen = {script: launches for script, launches in named.items() if launches}
     if not chosen:
-        chosen = {script: launches for script, launches in scripts.items() if _stem(script) == _stem(path)}
-    if not chosen and len(scripts) == 1:
-        chosen = scripts
+        others = {
+            script: [launch for launch in launches if not launch.redirected]
+            for script, launches in scripts.items()
+        }
+        chosen = {script: launches for script, launches in others.items() if _stem(script) == _stem(path)}
+        if not chosen and len(others) == 1:
+            chosen = others
     launches = [launch for some in chosen.values() for launch in some]
     if not launches:
         return Stated()

@@ -12,8 +12,8 @@ from kiviat.record import Metric, Record
 from kiviat.record.types import Scalar
 
 NAME = "STREAM"
-# It often runs without a launcher: the number of tasks of a job says nothing of it, that of a launch does.
-ALONE = True
+# It often runs without a launcher: only a launch that starts a program of this name says anything of it.
+ALONE = "stream"
 
 _HEAD = re.compile(r"^Function\s+(?:Best )?Rate \(?MB/s\)?", re.MULTILINE)
 _LOOP = re.compile(r"^(Copy|Scale|Add|Triad):\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$", re.MULTILINE)
