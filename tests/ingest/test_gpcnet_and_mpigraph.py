@@ -84,6 +84,13 @@ def test_gpcnet_built_verbose_has_six_numbers() -> None:
     assert parse(GPCNET.replace(line, verbose), "v").pop(0).metrics == parse(GPCNET, "p").pop(0).metrics
 
 
+def test_a_row_of_gpcnet_without_a_name_is_refused() -> None:
+    """It was an unexpected AssertionError."""
+    row = "|          RR Two-sided Lat (8 B) |          1.8 |          3.2 |         usec |"
+    with pytest.raises(InputError, match=r"g.out line 11: '' is no name of a test; is the file complete\?"):
+        parse(GPCNET.replace(row, "|   | 1.8 | 3.2 | usec |"), "g.out")
+
+
 def test_mpigraph_has_both_matrices() -> None:
     (found,) = parse(MPIGRAPH, "mpigraph.out")
     assert (found.benchmark, found.ranks, found.bytes) == ("mpigraph", 3, 16384)

@@ -196,6 +196,15 @@ def test_stream_of_several_processes_is_shared_among_them() -> None:
         assert found[0].ranks == 4 and values(found[0])["triad"] == pytest.approx(18.432e9 / 4)
 
 
+def test_stream_of_no_rank_is_refused() -> None:
+    """It was an unexpected ZeroDivisionError."""
+    told = STREAM_TABLE.replace("Array", "Data is distributed across 0 MPI ranks\nArray", 1)
+    with pytest.raises(
+        InputError, match=r"x line 2 says 'distributed across 0 MPI ranks'; is the file complete"
+    ):
+        parse(told, "x")
+
+
 def test_stream_that_does_not_validate() -> None:
     text = STREAM_TABLE.replace("Solution Validates", "Failed Validation on array a[], AvgRelAbsErr >")
     assert parse(text, "x")[0].check == "failed"

@@ -210,6 +210,15 @@ def test_json_that_lacks_a_part_is_refused(lost: str) -> None:
         parse(json.dumps(data), "x.json")
 
 
+def test_the_mark_of_a_head_may_be_joined_to_its_first_column() -> None:
+    """A table that began with "#size" was recognised, and then an unexpected KeyError."""
+    row = "1048576 262144 float sum -1 100.0 10.49 15.73 0\n"
+    text = "#size count type redop root time algbw busbw #wrong\n" + row
+    for name in ("all_reduce.out", "x.out"):
+        (found,) = cases(text, name, ranks=4).values()
+        assert (found.bytes, found.benchmark, found.check) == (1048576, "allreduce", "passed")
+
+
 def test_it_recognises_its_own() -> None:
     assert nccl.sniff(NCCL) and nccl.sniff(json.dumps(document()))
     assert not nccl.sniff("size of the count\n") and not nccl.sniff('{"version": 3, "results": []}')

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from kiviat.ingest.formats import stream
 from kiviat.ingest.tree import Source, read_tree
+from kiviat.record import Record
 from tests.ingest.test_hpcc import HPL_OUTPUT, STREAM_TABLE
 from tests.ingest.test_nccl import NCCL
 
@@ -123,6 +125,25 @@ def test_a_launch_into_another_file_says_nothing_of_a_log(tmp_path: Path) -> Non
         assert tree(tmp_path / name, {"job.sh": script, name: ALLREDUCE})[name].kind == "failed"
     script = SCRIPT.replace("osu_allreduce", "osu_allreduce 2> errors.txt")
     assert tree(tmp_path / "errors", {"job.sh": script, "a.out": ALLREDUCE})["a.out"].stated.ranks == 8
+
+
+def test_a_format_that_fails_does_not_end_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of STREAM on 0 ranks, a head of nccl-tests without a blank after #, a row of GPCNeT without
+    name: each ended `kiviat ingest FOLDER` by an unexpected error, and no other file was read.
+    """
+
+    def fails(text: str, where: str, ranks: int | None = None) -> list[Record]:
+        raise KeyError("size\nof it")
+
+    monkeypatch.setattr(stream, "sniff", lambda text: text.split()[1] == "version")
+    monkeypatch.setattr(stream, "parse", fails)
+    found = tree(tmp_path, {"a.out": STREAM_TABLE, "b.out": LATENCY, "job.sh": "#!/bin/bash\n"})
+    assert found["b.out"].kind == "results"
+    assert found["job.sh"].says.startswith("cannot be read: unexpected IndexError: list index out of range;")
+    assert (found["a.out"].kind, found["a.out"].says) == (
+        "failed",
+        r"cannot be read: unexpected KeyError: 'size\nof it'; give it alone to `kiviat ingest` to see where",
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -68,7 +69,11 @@ def read_tree(folder: Path, ranks: int | None = None) -> Iterator[list[Source]]:
 def read_together(paths: Sequence[Path], ranks: int | None = None) -> list[Source]:
     """Return what the files of one folder are; of files with the same results, the longest has them."""
     texts = {path: _text(path) for path in paths}
-    scripts = {path: of_script(str(text)) for path, text in texts.items() if _is_script(path, text)}
+    scripts: dict[Path, list[Stated]] = {}
+    for path, text in texts.items():
+        with suppress(Exception):  # `_source` says so
+            if _is_script(path, text):
+                scripts[path] = of_script(str(text))
     sources = [_source(path, text, scripts, ranks) for path, text in texts.items()]
     return _without_same(sources, {path: len(text) for path, text in texts.items() if isinstance(text, str)})
 
@@ -135,6 +140,16 @@ def _source(path: Path, text: str | Source, scripts: dict[Path, list[Stated]], r
         return text
     if path in scripts:
         return Source(path, "script", "is a script" + _states(scripts[path]))
+    try:
+        return _of_text(path, text, scripts, ranks)
+    except Exception as error:  # a fault of a format, which may be of a site, must not end the whole folder
+        words = " ".join(f"unexpected {type(error).__name__}: {error}".split())
+        return Source(
+            path, "failed", f"cannot be read: {words}; give it alone to `kiviat ingest` to see where"
+        )
+
+
+def _of_text(path: Path, text: str, scripts: dict[Path, list[Stated]], ranks: int | None) -> Source:
     if words := _of_suffix(path) or _of_mark(text):
         return Source(path, "other", f"is {words}, which kiviat does not read")
     found = recognised(text)

@@ -52,35 +52,36 @@ def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
 
 def _lines(text: str, where: str, ranks: int) -> Iterator[tuple[Case, list[Metric]]]:
     beside = ""
-    for line in text.splitlines():
+    for at, line in enumerate(text.splitlines(), 1):
         if not line.startswith("|"):
             continue
+        place = f"{where} line {at}"
         name, *cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if not cells:
             beside = next((how for title, how in _BESIDE.items() if name.startswith(title)), "")
             beside = "impact" if name.endswith("Key Results") else beside
         elif beside == "impact" and len(cells) == 2 and cells[0].endswith("X"):
             names = ("congestion_impact", "congestion_impact_p99")
-            values = [number(cell.removesuffix("X"), f"{where}, {name}") for cell in cells]
+            values = [number(cell.removesuffix("X"), f"{place}, {name}") for cell in cells]
             yield (
-                _case(name, "congestion", ranks),
+                _case(name, "congestion", ranks, place),
                 [metric(each, "1", value, 1) for each, value in zip(names, values, strict=True)],
             )
         elif beside in _BESIDE.values() and cells[-1] in _UNITS:
             if len(cells) - 1 not in _COLUMNS:
-                raise InputError(f"{where}: {name} has {len(cells) - 1} numbers, not 2 or 6; is it complete?")
+                raise InputError(f"{place}: {name} has {len(cells) - 1} numbers, not 2 or 6; is it complete?")
             unit, factor, what = _UNITS[cells[-1]]
-            mean, p99 = (factor * number(cells[at], f"{where}, {name}") for at in _COLUMNS[len(cells) - 1])
+            mean, p99 = (factor * number(cells[one], f"{place}, {name}") for one in _COLUMNS[len(cells) - 1])
             yield (
-                _case(name, beside, ranks),
+                _case(name, beside, ranks, place),
                 [metric(what, unit, mean, 1), metric(f"{what}_p99", unit, p99, 1)],
             )
 
 
-def _case(name: str, beside: str, ranks: int) -> Case:
+def _case(name: str, beside: str, ranks: int, where: str) -> Case:
     match = _TEST.match(name)
-    assert match
-    test = re.sub(r"[^a-z0-9]+", "_", match[1].lower()).strip("_")
+    if match is None or not (test := re.sub(r"[^a-z0-9]+", "_", match[1].lower()).strip("_")):
+        raise InputError(f"{where}: {name[:40]!r} is no name of a test; is the file complete?")
     axes: dict[str, Scalar] = {"test": test}
     axes |= {"beside": beside} if beside != "nothing" else {}
     return Case("gpcnet", ranks, int(match[2]) if match[2] else None, axes)

@@ -184,7 +184,7 @@ def _of_tables(text: str, where: str, ranks: int | None, command: str) -> Iterat
         for more, row in enumerate(rows):
             words = row.replace(",", " ").split()
             if not more:
-                columns = [word for word in words if word != "#"]
+                columns = _columns(row)
             elif (
                 words
                 and words[0].isdecimal()
@@ -225,12 +225,17 @@ def _operation(before: str, command: str, where: str) -> str | None:
     return None
 
 
+def _columns(head: str) -> list[str]:
+    """Return the names of the columns; the "#" before the first of them may be joined to it."""
+    return head.strip().removeprefix("#").replace(",", " ").split()
+
+
 def _deduced(rows: Sequence[str], ranks: int) -> str | None:
     """Return the reduction that the last line's bandwidths tell: their quotient is that of one of three.
 
     Operations that do not reduce share quotients.
     """
-    columns = [word for word in rows[0].replace(",", " ").split() if word != "#"]
+    columns = _columns(rows[0])
     words = next((row.replace(",", " ").split() for row in reversed(rows) if row.strip()[:1].isdecimal()), [])
     facts = dict(zip(columns, words, strict=False))
     try:

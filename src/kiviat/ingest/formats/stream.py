@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kiviat.ingest.reported import Case, metric, record
-from kiviat.record import Metric, Record
+from kiviat.record import InputError, Metric, Record
 from kiviat.record.types import Scalar
 
 NAME = "STREAM"
@@ -34,7 +34,12 @@ def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
     """Return a record for each table, with rates per rank; the MPI version prints the sum over ranks.
 
     Processes that ran at the same time, each with a table, make one record: mean and extremes over them.
+    InputError if a table says that it is of no rank.
     """
+    for distributed in _RANKS.finditer(text):
+        if not int(distributed[1]):
+            line = text.count("\n", 0, distributed.start()) + 1
+            raise InputError(f"{where} line {line} says {distributed[0]!r}; is the file complete?")
     heads = list(_HEAD.finditer(text))
     if _at_once(text, heads, ranks):
         return _record(text, len(heads))
