@@ -520,6 +520,23 @@ def test_a_folder_of_logs_becomes_runs(kiviat: Kiviat, tmp_path: Path) -> None:
     assert {one["machine"] for one in whole} == {"m"} and len([one for one in whole if one["run"]]) == 2
 
 
+def test_names_of_files_that_are_not_utf8(kiviat: Kiviat, tmp_path: Path) -> None:
+    """A log named r\\xe9sultat.out ended `kiviat ingest`, also of a whole folder: run.json holds its name."""
+    folder = os.fsdecode(b"d\xe9j\xe0")
+    log = tmp_path / folder / os.fsdecode(b"r\xe9sultat.out")
+    log.parent.mkdir()
+    log.write_text(test_tree.ALLREDUCE)
+    (log.parent / os.fsdecode(b"t\xe2che.sh")).write_text(test_tree.SCRIPT)
+    for name in (folder, str(log.relative_to(tmp_path))):
+        done = kiviat("ingest", name)
+        assert done.returncode == 0, done.stderr
+        assert "4 B" in kiviat("show", "last").stdout
+        run = json.loads((max((tmp_path / "runs").iterdir()) / "run.json").read_text())
+        evidence = r"results from d\xe9j\xe0/r\xe9sultat.out, ranks and nodes from t\xe2che.sh"
+        assert run["launches"][0]["transport"]["evidence"] == evidence
+        assert run["machine"]["name"] == (r"d\xe9j\xe0" if name == folder else "unknown")
+
+
 def test_a_folder_without_results_is_an_error(kiviat: Kiviat, tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.err").write_text("")

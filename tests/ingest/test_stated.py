@@ -111,6 +111,11 @@ def test_errors_and_pipes_are_no_output_of_a_launch() -> None:
     assert (stated.output, stated.redirected, stated.command) == (("out.txt",), True, "srun ./a")
 
 
+def test_halves_of_characters_in_a_command_are_no_text() -> None:
+    """A run with them cannot be read, so a log of Flux with one in its command ended the whole folder."""
+    assert of_log(FLUX.replace('"-m"', '"\\ud83d"')).command == "osu_allreduce ? 8"
+
+
 def test_scripts_are_told_from_logs() -> None:
     assert looks_like_script("#!/bin/sh\n") and looks_like_script("\n#PBS -l select=1\n")
     assert not looks_like_script("# OSU MPI Latency Test v5.8\n#$ 12\n")

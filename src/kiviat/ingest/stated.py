@@ -361,7 +361,8 @@ def _flux(text: str) -> Stated:
             words = [str(word) for word in command] if isinstance(command, list) else [str(command)]
         except (ValueError, KeyError, IndexError, TypeError):
             return stated
-        stated = replace(stated, command=" ".join(words))
+        # JSON may escape halves of characters, which are no text.
+        stated = replace(stated, command=" ".join(words).encode("utf-8", "replace").decode())
     return stated
 
 

@@ -20,6 +20,11 @@ def plain_name(text: str) -> str:
     return _NO_NAME.sub("-", text)
 
 
+def plain_text(name: str) -> str:
+    r"""Return the name of a file as text; bytes in it that are not UTF-8 become escapes such as \xe9."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def whole_number(text: str) -> int | None:
     """Return the number that at most 18 decimal digits, between blanks, denote; None for other text."""
     digits = text.strip()

@@ -18,6 +18,7 @@ from kiviat.ingest import all_formats, known_format
 from kiviat.ingest.tree import Source, beside, read_log, read_tree
 from kiviat.record import InputError, Record
 from kiviat.record.files import read_text
+from kiviat.record.plain import plain_text
 from kiviat.record.units import counted
 from kiviat.store import RunDirectory, call_run, runs_home
 
@@ -129,6 +130,7 @@ class _Made:
 
 def _runs(request: IngestRequest, sources: Sequence[Source], machine: str, name: str) -> Iterator[_Made]:
     """Make the runs of a folder: one for the launches that have the same placement, or one for each file."""
+    machine = plain_text(machine)
     groups: dict[object, list[Source]] = {}
     for source in sources:
         if not source.records:
@@ -202,7 +204,7 @@ def _launch(source: Source, index: int) -> dict[str, Any]:
         "toolchain": {},
         "transport": {
             **dict.fromkeys(("near", "far", "fallback_to_tcp")),
-            "evidence": f"results from {source.path}{from_}",
+            "evidence": plain_text(f"results from {source.path}{from_}"),
         },
         "world": stated.ranks,
         "ranks": [
