@@ -10,8 +10,9 @@ import pytest
 from kiviat.ingest.formats import stream
 from kiviat.ingest.tree import Source, read_tree
 from kiviat.record import Record
-from tests.ingest.test_hpcc import HPL_OUTPUT, STREAM_TABLE
+from tests.ingest.test_hpcc import HPCG_REPORT, HPL_OUTPUT, STREAM_TABLE
 from tests.ingest.test_nccl import NCCL
+from tests.ingest.test_npb_and_reprompi import NPB32
 
 ALLREDUCE = """\
 # OSU MPI Allreduce Latency Test v5.8
@@ -96,6 +97,61 @@ def test_same_results_are_read_once(tmp_path: Path) -> None:
         "same",
         "has the same results as all_reduce.out",
     )
+
+
+BARRIER = "# OSU MPI Barrier Latency Test v5.8\n# Avg Latency(us)\n{}\n"
+HPL_LINE = "T/V   N  NB  P  Q  Time  Gflops\nWR00L2L2  29000  128  2  4  71.54  {}e+02\n"
+
+
+def test_launches_that_print_the_same_number_all_count(tmp_path: Path) -> None:
+    """Files once counted as the same if the first metric of each case was.
+
+    Three of six launches of `osu_barrier` were left out, as they printed 1.52 µs again; the median was 1.53.
+    """
+    times = ("1.52", "1.52", "1.52", "1.52", "1.53", "1.60")
+    files = {f"b{at}.out": BARRIER.format(time) for at, time in enumerate(times)}
+    found = tree(tmp_path / "osu", {"job.sh": SCRIPT.replace("allreduce", "barrier"), **files})
+    read = [record.metrics[0].mean for source in found.values() for record in source.records]
+    assert read == [pytest.approx(float(time) * 1e-6) for time in times]
+    for name, text in {"npb": NPB32, "hpl": HPL_LINE.format("2.2755"), "hpcg": HPCG_REPORT}.items():
+        found = tree(tmp_path / name, {"1.out": text, "2.out": text})
+        assert [source.kind for source in found.values()] == ["results", "results"], name
+
+
+def test_other_facts_do_not_make_one_coarse_number_enough(tmp_path: Path) -> None:
+    full = BARRIER.replace("Avg Latency(us)", "Avg Latency(us)   Min Latency(us)").format("1.52  1.50")
+    files = {
+        "job.sh": SCRIPT,
+        "1.out": BARRIER.format("1.52"),
+        "2.out": "Loading mpi\n" + full,
+        "3.out": full,
+    }
+    assert {source.kind for source in tree(tmp_path, files).values() if source.format} == {"results"}
+
+
+def test_a_summary_is_the_launch_of_the_log_that_it_is_from(tmp_path: Path) -> None:
+    line = HPL_LINE.format("2.2755")
+    log = (
+        "HPLinpack 2.3\n"
+        + line
+        + "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   0.0045 ...... PASSED\n"
+    )
+    other = log.replace("71.54", "71.55")
+    found = tree(tmp_path, {"1.log": log, "1.sum": line, "2.log": other, "tee.log": "Mon Jan 5\n" + log})
+    assert {name: source.kind for name, source in found.items()} == {
+        "1.log": "same",
+        "1.sum": "same",
+        "2.log": "results",
+        "tee.log": "results",
+    }
+
+
+def test_copies_are_told_by_many_digits(tmp_path: Path) -> None:
+    table = STREAM_TABLE.replace("16000.0", "16012.3")
+    found = tree(tmp_path / "copy", {"1.out": table, "2.out": table})
+    assert [source.kind for source in found.values()] == ["results", "same"]
+    found = tree(tmp_path / "other", {"1.out": table, "2.out": table.replace("16012.3", "16012.4")})
+    assert [source.kind for source in found.values()] == ["results", "results"]
 
 
 def test_stream_is_not_divided_by_the_ranks_of_another_launch(tmp_path: Path) -> None:

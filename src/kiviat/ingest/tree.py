@@ -11,7 +11,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -21,7 +21,7 @@ from typing import Any
 from kiviat.ingest import Format, parse_as, recognised
 from kiviat.ingest.reported import LacksRanksError
 from kiviat.ingest.stated import Stated, common, looks_like_script, matches, of_log, of_script
-from kiviat.record import InputError, Record
+from kiviat.record import InputError, Metric, Record
 from kiviat.record.files import IrregularFileError, read_text
 
 _LARGEST_BYTES = 1 << 28
@@ -67,7 +67,7 @@ def read_tree(folder: Path, ranks: int | None = None) -> Iterator[list[Source]]:
 
 
 def read_together(paths: Sequence[Path], ranks: int | None = None) -> list[Source]:
-    """Return what the files of one folder are; of files with the same results, the longest has them."""
+    """Return what the files of one folder are; of files about one launch, the longest has the results."""
     texts = {path: _text(path) for path in paths}
     scripts: dict[Path, list[Stated]] = {}
     for path, text in texts.items():
@@ -75,7 +75,7 @@ def read_together(paths: Sequence[Path], ranks: int | None = None) -> list[Sourc
             if _is_script(path, text):
                 scripts[path] = of_script(str(text))
     sources = [_source(path, text, scripts, ranks) for path, text in texts.items()]
-    return _without_same(sources, {path: len(text) for path, text in texts.items() if isinstance(text, str)})
+    return _without_same(sources, {path: text for path, text in texts.items() if isinstance(text, str)})
 
 
 def beside(path: Path) -> dict[Path, list[Stated]]:
@@ -304,19 +304,30 @@ def _data() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name("others.toml").read_text(encoding="utf-8"))
 
 
-# Files with the same results
+# Files about the same launch
 
 
-def _without_same(sources: list[Source], lengths: dict[Path, int]) -> list[Source]:
-    """Return the sources; of those with the same results, only the one that says most has any."""
+# Digits by which numbers must agree, of each the first two not counted, because launches of a case differ by
+# a percent or so: few if one file says what the other does not, as a summary or a table made from a log; many
+# if nothing else tells a copy from another launch, which may well print the same number.
+_FEW, _MANY = 2, 8
+
+
+def _without_same(sources: list[Source], texts: Mapping[Path, str]) -> list[Source]:
+    """Return the sources; of those about the same launch, only the one that says most has results."""
     groups: dict[str, list[Source]] = {}
     for source in sources:
         if source.records:
             groups.setdefault(_results(source), []).append(source)
     same: dict[Path, Path] = {}
     for group in groups.values():
-        chosen = max(group, key=lambda one: (_values(one), lengths[one.path]))
-        same |= {one.path: chosen.path for one in group if one is not chosen}
+        kept: list[Source] = []
+        for source in sorted(group, key=lambda one: (-_values(one), -len(texts[one.path]))):
+            fuller = next((one for one in kept if _is_same(source, one, texts)), None)
+            if fuller:
+                same[source.path] = fuller.path
+            else:
+                kept.append(source)
     return [
         replace(
             source,
@@ -330,8 +341,42 @@ def _without_same(sources: list[Source], lengths: dict[Path, int]) -> list[Sourc
     ]
 
 
+def _is_same(source: Source, fuller: Source, texts: Mapping[Path, str]) -> bool:
+    """True if two sources, whose results begin alike, are about one launch; `fuller` says as much or more."""
+    of_each = [record.metrics for record in source.records if record.metrics]
+    text, longer = texts[source.path].strip(), texts[fuller.path].strip()
+    if _facts(source) != _facts(fuller) or (len(text) < len(longer) and text in longer):
+        return _digits(metrics[0] for metrics in of_each) >= _FEW
+    # A time and a rate are one measurement, several times or rates are not.
+    several = [one for metrics in of_each for one in metrics if one.unit == metrics[0].unit]
+    return _digits(several) >= _MANY and _means(source) == _means(fuller)
+
+
 def _values(source: Source) -> int:
     return sum(len(record.metrics) + len(record.tables) for record in source.records)
+
+
+def _facts(source: Source) -> object:
+    """Return what the results consist of, without the values."""
+    return source.format, [
+        (
+            [(metric.name, metric.count > 0) for metric in record.metrics],
+            [table.name for table in record.tables],
+            sorted(record.notes),
+        )
+        for record in source.records
+    ]
+
+
+def _means(source: Source) -> list[float | None]:
+    return [metric.mean for record in source.records for metric in record.metrics]
+
+
+def _digits(metrics: Iterable[Metric]) -> int:
+    """Return how many digits tell these values from those of another launch: 1 to 4 of each."""
+    values = (value for metric in metrics for value in metric.samples or (metric.mean,) if value is not None)
+    mantissas = (f"{value:.5e}".partition("e")[0].replace(".", "") for value in values)
+    return sum(max(1, len(mantissa.strip("-0")) - 2) for mantissa in mantissas)
 
 
 def _results(source: Source) -> str:
