@@ -851,16 +851,20 @@ def _ingest(command: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="PATH",
-        help="output of IMB, OSU micro-benchmarks, nccl-tests, hpcc (hpccoutf.txt), HPL, STREAM, HPCG, NPB, "
-        "ReproMPI, or log.lammps; or a folder, whose files are all read, or refused with a reason",
+        help="output of IMB, OSU micro-benchmarks, nccl-tests, rccl-tests, hpcc (hpccoutf.txt), HPL, STREAM, "
+        "HPCG, b_eff, GPCNeT, mpiGraph, NPB, ReproMPI or LAMMPS (log.lammps); or a folder, whose files are "
+        "all read, or refused with a reason",
     )
     command.add_argument(
-        "-n", "--ranks", type=int, help="number of ranks, if neither output nor job script states it (OSU)"
+        "-n",
+        "--ranks",
+        type=int,
+        help="number of ranks, for outputs that lack it (OSU); comes before those of job scripts",
     )
     command.add_argument(
         "--machine",
         metavar="NAME",
-        help="name of the machine that made the output (default: of the folder)",
+        help="name of the machine that made the output (default: of the folder; of single files, unknown)",
     )
     command.add_argument(
         "--depth",
