@@ -71,7 +71,7 @@ def read_together(paths: Sequence[Path], ranks: int | None = None) -> list[Sourc
     texts = {path: _text(path) for path in paths}
     scripts: dict[Path, list[Stated]] = {}
     for path, text in texts.items():
-        with suppress(Exception):  # `_source` says so
+        with suppress(Exception):  # `_source` gives the reason
             if _is_script(path, text):
                 scripts[path] = of_script(str(text))
     sources = [_source(path, text, scripts, ranks) for path, text in texts.items()]
