@@ -157,8 +157,8 @@ class Trial {
   // rank. `idle` ranks, whose operation does nothing, sleep meanwhile. Collective.
   double seconds_of(std::int64_t calls, const Operation& operation, bool idle = false);
   // Within a study: runs and times one kernel as seconds_of() does, and records its energy and counters if available.
-  // Repeated calls with one name are repetitions of that kernel, of which the result contains the mean, or parts of the
-  // last repetition.
+  // A further call with the same name is a repetition of that kernel, and the result contains the mean over them; or it
+  // adds to the last repetition.
   enum class Repetition { next, last };
   double measured(std::string_view kernel, const std::function<void()>& work, bool idle = false,
                   Repetition repetition = Repetition::next);

@@ -245,7 +245,7 @@ class Event {
     std::int64_t whole = 0;
     for (int at = 0; at < all.degree; ++at) {
       const std::int64_t part = bytes(counts[at], type_at(types, at));
-      if (all.neighbours[at] != Members::nobody) whole += part;
+      if (all.neighbours[at] != Members::proc_null) whole += part;
       give_neighbour(all.neighbours[at], part);
     }
     one_of(whole);
@@ -333,7 +333,7 @@ class Event {
     give(collective, target, profiler().distance(target), bytes);
   }
   void give_neighbour(int target, std::int64_t bytes) {
-    if (target == Members::nobody) return reaches(itself);
+    if (target == Members::proc_null) return reaches(itself);
     give(collective, target, profiler().distance(target), bytes);
   }
   void to_each(const Members& all, std::int64_t bytes) {

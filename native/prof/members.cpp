@@ -156,7 +156,7 @@ void find_neighbours(Members& members, MPI_Comm comm) {
   const std::vector<int> to = neighbours_of(comm).to;
   members.neighbours = new int[to.size()];
   std::ranges::transform(to, members.neighbours, [&](int rank) {
-    return rank == MPI_PROC_NULL ? int{Members::nobody} : members.of_world(rank);
+    return rank == MPI_PROC_NULL ? int{Members::proc_null} : members.of_world(rank);
   });
   members.degree = static_cast<int>(to.size());
 }

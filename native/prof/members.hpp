@@ -21,8 +21,8 @@ struct Members {
   int others[distances] = {};
   int farthest = itself;
   Group* group = nullptr;
-  // World ranks to which neighbourhood collectives send, or `nobody`; `degree` is -1 until first needed.
-  static constexpr int nobody = -2;  // MPI_PROC_NULL
+  // World ranks to which neighbourhood collectives send, or `proc_null`; `degree` is -1 until first needed.
+  static constexpr int proc_null = -2;  // unlike -1, not a process outside of MPI_COMM_WORLD
   int degree = -1;
   int* neighbours = nullptr;
 
