@@ -12,7 +12,7 @@ from kiviat.ingest.tree import Source, read_tree
 from kiviat.record import Record
 from tests.ingest.test_hpcc import HPCG_REPORT, HPL_OUTPUT, STREAM_TABLE
 from tests.ingest.test_nccl import NCCL
-from tests.ingest.test_npb_and_reprompi import NPB32
+from tests.ingest.test_npb_and_reprompi import NPB34
 
 ALLREDUCE = """\
 # OSU MPI Allreduce Latency Test v5.8
@@ -113,7 +113,7 @@ def test_launches_that_print_the_same_number_all_count(tmp_path: Path) -> None:
     found = tree(tmp_path / "osu", {"job.sh": SCRIPT.replace("allreduce", "barrier"), **files})
     read = [record.metrics[0].mean for source in found.values() for record in source.records]
     assert read == [pytest.approx(float(time) * 1e-6) for time in times]
-    for name, text in {"npb": NPB32, "hpl": HPL_LINE.format("2.2755"), "hpcg": HPCG_REPORT}.items():
+    for name, text in {"npb": NPB34, "hpl": HPL_LINE.format("2.2755"), "hpcg": HPCG_REPORT}.items():
         found = tree(tmp_path / name, {"1.out": text, "2.out": text})
         assert [source.kind for source in found.values()] == ["results", "results"], name
 
