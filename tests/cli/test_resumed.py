@@ -192,5 +192,5 @@ def test_a_plan_without_a_name_is_refused(made: Made) -> None:
     said = json.loads((path / "run.json").read_text())
     said["plan"]["definition"] = {"schema": "kiviat.plan/1", "command_line": {"ranks_available": 2}}
     (path / "run.json").write_text(json.dumps(said))
-    with pytest.raises(InputError, match=r"plan.definition lacks 'name'; start a new run"):
+    with pytest.raises(InputError, match=r"run.json: plan.definition lacks 'name'; the run cannot"):
         plan_of(path, [])

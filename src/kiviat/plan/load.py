@@ -103,14 +103,16 @@ def definition_benchmarks(definition: Mapping[str, Any]) -> list[str]:
     return [name for group in groups for name in ([group] if isinstance(group, str) else group)]
 
 
-def reload_plan(definition: Mapping[str, Any], describe: Sequence[Mapping[str, Any]]) -> Plan:
-    """Return the plan of a run to resume, from the definition in its run.json; InputError if invalid."""
+def reload_plan(
+    definition: Mapping[str, Any], describe: Sequence[Mapping[str, Any]], file: Path = Path("run.json")
+) -> Plan:
+    """Return the plan of a run to resume, from the definition in its `file`; InputError if invalid."""
     data = dict(definition)
     given = dict(data.pop("command_line", {}))
     wrong = first_wrong({"cases": [], **data}, "plan") or first_wrong(given, "plan", "command_line")
     if wrong or "name" not in data:
         wrong = wrong or "lacks 'name'"
-        raise InputError(f"the run cannot be resumed: plan.definition {wrong}; start a new run")
+        raise InputError(f"{file}: plan.definition {wrong}; the run cannot be resumed, start a new one")
     available = given.pop("ranks_available")
     known = [Benchmark.from_json(entry) for entry in describe]
     where = f"plan {data.get('name', '')!r} of the run"

@@ -94,7 +94,7 @@ def plan_of(path: Path, known: list[dict[str, Any]]) -> Plan:
     if run.plan is None:
         raise InputError(f"run {run.id} was ingested; there is nothing to resume")
     refuse_complete(run)
-    return reload_plan(run.plan.definition, known)
+    return reload_plan(run.plan.definition, known, path / RUN_FILE)
 
 
 def mpi_of(path: Path, mpi: str | None, lammps: Callable[[], Lammps | None]) -> str | None:
