@@ -17,7 +17,7 @@ from statistics import median
 
 from benchmarks import resident
 from benchmarks.finding import Finding, Verdict, judged, not_measured
-from benchmarks.mpi import Mpi, linked_mpi
+from benchmarks.mpi import LaunchError, Mpi, linked_mpi
 from benchmarks.setting import Setting
 from kiviat.ingest.lammps_log import read_log
 from kiviat.launch.programs.lammps import INPUTS
@@ -47,12 +47,20 @@ class Lammps:
     def name(self) -> str:
         return " ".join([str(self.program), *self.words])
 
+    @property
+    def options(self) -> str:
+        return " ".join(self.words) or "without packages"
+
 
 def measure(setting: Setting) -> Iterator[Finding]:
     for mpi in setting.mpis:
         found = _found(mpi)
         if isinstance(found, str):
             yield not_measured(ROW, f"{_atoms(_CELLS):,} atoms, {mpi.name}", _TARGET, found)
+            continue
+        found, failed = _working(mpi, found)
+        if not found:
+            yield not_measured(ROW, f"{_atoms(_CELLS):,} atoms, {mpi.name}", _TARGET, "; ".join(failed))
             continue
         times = setting.times(7, least=2)
         ours: dict[int, list[float]] = {ranks: [] for ranks in RANKS}
@@ -65,7 +73,7 @@ def measure(setting: Setting) -> Iterator[Finding]:
                 for lammps, rates in theirs[ranks].items():
                     rates.append(_theirs(mpi, ranks, lammps))
         for ranks in RANKS:
-            yield _compared(mpi, ranks, ours[ranks], theirs[ranks])
+            yield _compared(mpi, ranks, ours[ranks], theirs[ranks], failed)
         yield _memory(mpi, _fastest(theirs[1]))
 
 
@@ -88,6 +96,20 @@ def _found(mpi: Mpi) -> list[Lammps] | str:
             packages = set(re.findall(r"\b[A-Z]+\b", mpi.launch([program, "-h"], 1)))
             found += [Lammps(program, words) for package, words in _FASTER.items() if package in packages]
     return found or f"no lmp built with {mpi.name}"
+
+
+def _working(mpi: Mpi, found: Sequence[Lammps]) -> tuple[list[Lammps], list[str]]:
+    """Return those that solve a small problem, and what the others say: packages may not suit a compiler."""
+    working, failed = [], []
+    for lammps in found:
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                mpi.launch_peer(_command(lammps, _FEW_CELLS), 1, folder=Path(folder))
+            working.append(lammps)
+        except LaunchError as error:
+            ended = re.search(r"exited with -?\d+", str(error))
+            failed.append(f"left out: LAMMPS {lammps.options}, which {ended[0] if ended else 'fails'}")
+    return working, failed
 
 
 def _is_program(path: Path) -> bool:
@@ -127,7 +149,13 @@ def _fastest(rates: dict[Lammps, list[float]]) -> Lammps:
     return max(rates, key=lambda lammps: median(rates[lammps]))
 
 
-def _compared(mpi: Mpi, ranks: int, ours: Sequence[float], theirs: dict[Lammps, list[float]]) -> Finding:
+def _compared(
+    mpi: Mpi,
+    ranks: int,
+    ours: Sequence[float],
+    theirs: dict[Lammps, list[float]],
+    failed: Sequence[str],
+) -> Finding:
     best = _fastest(theirs)
     ratio = median(ours) / median(theirs[best])
     return Finding(
@@ -137,10 +165,11 @@ def _compared(mpi: Mpi, ranks: int, ours: Sequence[float], theirs: dict[Lammps, 
         "million atom-steps/s)",
         _TARGET,
         judged(ratio >= _LEAST),
-        data={
+        [f"the fastest LAMMPS: {best.options}", *failed],
+        {
             "ours": ours,
-            "lammps": {lammps.name: rates for lammps, rates in theirs.items()},
-            "best": best.name,
+            "lammps": theirs[best],
+            "each": {lammps.name: rates for lammps, rates in theirs.items()},
         },
     )
 

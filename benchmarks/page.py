@@ -72,7 +72,7 @@ def page(rows: Mapping[str, Any], names: Collection[str]) -> str:
 
 
 def _detailed(finding: Finding) -> Finding:
-    return finding if finding.detail else replace(finding, detail=_ranges(finding))
+    return replace(finding, detail=(*finding.detail, *_ranges(finding)))
 
 
 def _ranges(finding: Finding) -> tuple[str, ...]:
