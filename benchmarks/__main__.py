@@ -150,7 +150,10 @@ def _caution(setting: Setting, load: float) -> str:
         reasons.append(f"the machine was busy (load {load:.1f})")
     if setting.brief:
         reasons.append("few repetitions (--brief)")
-    return f"these figures prove little: {' and '.join(reasons)}" if reasons else ""
+    cautions = [f"these figures prove little: {' and '.join(reasons)}"] if reasons else []
+    if setting.only:
+        cautions.append(f"measured were only {', '.join(setting.only)}")
+    return "; ".join(cautions)
 
 
 def _machine(setting: Setting, load: float) -> dict[str, object]:
