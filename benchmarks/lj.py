@@ -93,8 +93,8 @@ def _found(mpi: Mpi) -> list[Lammps] | str:
     for program in programs:
         if linked_mpi(program) == mpi.key:
             found.append(Lammps(program, ()))
-            packages = set(re.findall(r"\b[A-Z]+\b", mpi.launch([program, "-h"], 1)))
-            found += [Lammps(program, words) for package, words in _FASTER.items() if package in packages]
+            installed = mpi.launch([program, "-h"], 1).partition("Installed packages:")[2].split()
+            found += [Lammps(program, words) for package, words in _FASTER.items() if package in installed]
     return found or f"no lmp built with {mpi.name}"
 
 
