@@ -76,16 +76,15 @@ def _detailed(finding: Finding) -> Finding:
 
 
 def _ranges(finding: Finding) -> tuple[str, ...]:
-    """Return a line with the ranges of the samples of a finding, in per cent of their medians."""
+    """Return a line with the ranges of both sides of a comparison over its launches."""
     samples = {name: values for name, values in finding.data.items() if _is_sample(values)}
-    counts = {len(values) for values in samples.values()}
-    if len(counts) != 1:
+    if not samples.keys() & {"ours", "ours_s"}:
         return ()
     ranges = (
-        f"{name.partition('_')[0]} {(max(values) - min(values)) / abs(median(values)):.1%}"
+        f"{name.removesuffix('_s')} {(max(values) - min(values)) / abs(median(values)):.1%} in {len(values)}"
         for name, values in samples.items()
     )
-    return (f"{counts.pop()} launches each; ranges over the median: {', '.join(ranges)}",)
+    return (f"ranges, in per cent of the median: {', '.join(ranges)} launches",)
 
 
 def _is_sample(values: Any) -> bool:

@@ -42,6 +42,8 @@ def test_samples_without_a_detail_are_given_by_their_range(
     monkeypatch.setattr(page, "STORED", tmp_path / "measured.json")
     monkeypatch.setattr(page, "PAGE", tmp_path / "performance.md")
     samples = {"ours": [99.0, 100.0, 101.0], "reference": (50.0, 48.0, 51.0), "lammps": "lmp"}
-    page.write([Finding("npb", "CG", "2.0", "", Verdict.STATED, data=samples)], MACHINE, "", ROWS)
-    told = "3 launches each; ranges over the median: ours 2.0%, reference 6.0%"
-    assert told in page.PAGE.read_text(encoding="utf-8")
+    peaks = Finding("npb", "Memory", "3 B", "", Verdict.STATED, data={"peaks_bytes": [9, 6]})
+    page.write([Finding("npb", "CG", "2.0", "", Verdict.STATED, data=samples), peaks], MACHINE, "", ROWS)
+    told = "ranges, in per cent of the median: ours 2.0% in 3, reference 6.0% in 3 launches"
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert told in text and text.count("ranges, in") == 1
