@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -150,6 +151,20 @@ def test_a_run_named_twice_counts_once(sql: Sql, tmp_path: Path) -> None:
     once = sql("--run", "last", query)
     assert once[0] == 0
     assert sql("--run", "last", "--run", str(run), "--run", "link", query) == once
+
+
+def test_few_remarks_are_printed(sql: Sql, tmp_path: Path) -> None:
+    """A query reads all runs: dozens of them may be torn or interrupted."""
+    (run,) = (tmp_path / "runs").iterdir()
+    records = run / "records.jsonl"
+    os.truncate(records, records.stat().st_size - 20)
+    for copy in range(6):
+        shutil.copytree(run, run.with_name(f"copy-{copy}"))
+    status, _, error = sql("select count(*) from records")
+    *remarks, last = error.splitlines()
+    assert (status, len(remarks)) == (0, 5)
+    assert all("ends within a record: the last" in remark for remark in remarks)
+    assert last == "kiviat: and 2 more remarks; `kiviat show` prints those of a run"
 
 
 @pytest.mark.parametrize(

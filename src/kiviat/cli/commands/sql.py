@@ -9,17 +9,24 @@ from typing import Any
 
 from kiviat.cli.options.request import SqlRequest
 from kiviat.cli.text.table import print_table
-from kiviat.cli.text.warnings import print_warning
+from kiviat.cli.text.warnings import print_warning, print_warnings
+from kiviat.record.units import counted
 from kiviat.report.table import Column, tabled
 from kiviat.store import find_run, list_runs
 from kiviat.store.ask import ask
+
+_MOST_REMARKS = 5  # on files; a query reads all runs, of which many may have been interrupted
 
 
 def execute(request: SqlRequest) -> int:
     """Run the query and print its rows, if it has any."""
     named = {run.resolve(): run for run in map(find_run, request.run or ())}  # a run named twice counts once
     runs = list(named.values()) if named else list_runs()
-    names, rows = ask(runs, request.query, request.unsafe, print_warning)
+    remarks: list[str] = []
+    names, rows = ask(runs, request.query, request.unsafe, remarks.append)
+    print_warnings(remarks[:_MOST_REMARKS])
+    if (others := len(remarks) - _MOST_REMARKS) > 0:
+        print_warning(f"and {counted(others, 'more remark')}; `kiviat show` prints those of a run")
     if not names:
         return 0  # the statement returns no rows
     columns: list[Column[Sequence[Any]]] = [
