@@ -15,7 +15,7 @@ from kiviat.report.table import Column, tabled
 from kiviat.store import find_run, list_runs
 from kiviat.store.ask import ask
 
-_MOST_REMARKS = 5  # on files; a query reads all runs, of which many may have been interrupted
+_MOST_REMARKS = 5  # a query reads all runs, and many of them may have been interrupted
 
 
 def execute(request: SqlRequest) -> int:
