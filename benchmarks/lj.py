@@ -103,8 +103,7 @@ def _working(mpi: Mpi, found: Sequence[Lammps]) -> tuple[list[Lammps], list[str]
     working, failed = [], []
     for lammps in found:
         try:
-            with tempfile.TemporaryDirectory() as folder:
-                mpi.launch_peer(_command(lammps, _FEW_CELLS), 1, folder=Path(folder))
+            _theirs(mpi, 1, lammps, _FEW_CELLS)
             working.append(lammps)
         except LaunchError as error:
             ended = re.search(r"exited with -?\d+", str(error))
@@ -135,12 +134,12 @@ def _command(lammps: Lammps, cells: int) -> list[str | Path]:
     return [lammps.program, "-in", INPUTS / "in.lj", *sizes, "-log", "none", *lammps.words]
 
 
-def _theirs(mpi: Mpi, ranks: int, lammps: Lammps) -> float:
+def _theirs(mpi: Mpi, ranks: int, lammps: Lammps, cells: int = _CELLS) -> float:
     """Return LAMMPS' rate in atoms times steps per second, from its printed loop time; raise InputError
     without one.
     """
     with tempfile.TemporaryDirectory() as folder:
-        said = mpi.launch_peer(_command(lammps, _CELLS), ranks, folder=Path(folder))
+        said = mpi.launch_peer(_command(lammps, cells), ranks, folder=Path(folder))
     (run,) = read_log(said, lammps.name)
     return run.steps * run.atoms / run.loop_s
 
