@@ -6,22 +6,18 @@
 // library replaces it. SimGrid installs no headers of the solver; the structures below have the layout of version 3.32.
 // The original solver is used with other versions and for systems whose links are not simply shared. It also solves the
 // first systems, for comparison, and all further systems if results differ. Rates of links must not change.
-// KIVIAT_SOLVER=simgrid selects the original solver; KIVIAT_SOLVER=kiviat ends a simulation that would need it.
 #include "simgrid/max_min.hpp"
 
 #include <dlfcn.h>
-#include <simgrid/engine.h>
-#include <simgrid/version.h>
 
 #include <boost/intrusive/list.hpp>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <memory>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include "simgrid/choice.hpp"
 
 namespace {
 
@@ -171,19 +167,12 @@ using Solve = void(System*);
 
 class Solver {
  public:
-  Solver() : original_(reinterpret_cast<Solve*>(dlsym(RTLD_NEXT, "_ZN7simgrid6kernel3lmm6MaxMin8do_solveEv"))) {
-    int major = 0, minor = 0, patch = 0;
-    sg_version_get(&major, &minor, &patch);
-    const char* const given = std::getenv("KIVIAT_SOLVER");
-    const std::string_view wanted = given ? given : "";
-    demanded_ = wanted == "kiviat";
-    usable_ = major == 3 && minor == 32 && wanted != "simgrid";
-  }
+  Solver() : original_(reinterpret_cast<Solve*>(dlsym(RTLD_NEXT, "_ZN7simgrid6kernel3lmm6MaxMin8do_solveEv"))) {}
 
   void operator()(System& system) {
     if (system.selective) return original_(&system);
     Of& of = systems_[&system];
-    if (of.mirror && !(usable_ && of.mirror->follow(system))) of.mirror.reset();
+    if (of.mirror && !(choice_.usable && of.mirror->follow(system))) of.mirror.reset();
     if (!of.mirror) return fall_back(system);
     if (of.compared < to_compare) return compare(system, of);
     of.mirror->solve([](Variable& variable, double rate) { variable.value = rate; });
@@ -199,11 +188,7 @@ class Solver {
   };
 
   void fall_back(System& system) {
-    if (demanded_) {
-      std::fputs("KIVIAT_SOLVER=kiviat: the system cannot be solved by Kiviat, or with another result; leave it out\n",
-                 stderr);
-      std::_Exit(1);
-    }
+    choice_.fall_back("the system cannot be solved by Kiviat, or with another result");
     original_(&system);
   }
 
@@ -219,7 +204,7 @@ class Solver {
   }
 
   Solve* original_;
-  bool usable_, demanded_;
+  kiviat::sim::Choice choice_;
   std::unordered_map<System*, Of> systems_;
 };
 
