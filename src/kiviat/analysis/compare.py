@@ -138,7 +138,7 @@ def compare(
     """
     if not threshold >= 0:
         raise InputError(f"threshold {threshold} is not 0 or more; give a relative change such as 0.02")
-    of_a, of_b = _by_case(a, metric), _by_case(b, metric)
+    of_a, of_b = ({one.case: one for one in compared(side, metric)} for side in (a, b))
     pairs = [(of_a[case], of_b[case]) for case in of_a if case in of_b]
     if not pairs:
         wanted = f" with metric {metric!r}" if metric else ""
@@ -185,8 +185,11 @@ def compare(
     )
 
 
-def _by_case(summaries: Sequence[Summary], metric: str | None) -> dict[str, Summary]:
-    """Return the summary of `metric`, or of the primary metric, of each case that has it."""
+def compared(summaries: Sequence[Summary], metric: str | None = None) -> list[Summary]:
+    """Return the summary of `metric`, or of the primary metric, of each case that has it.
+
+    Raise InputError if there are several runs.
+    """
     runs = sorted({summary.run for summary in summaries})
     if len(runs) > 1:
         raise InputError(f"one side of the comparison holds runs {', '.join(runs)}; compare them one by one")
@@ -196,7 +199,7 @@ def _by_case(summaries: Sequence[Summary], metric: str | None) -> dict[str, Summ
             chosen[summary.case] = summary
         elif metric is None:
             chosen.setdefault(summary.case, summary)
-    return chosen
+    return list(chosen.values())
 
 
 def _obstacle(a: Summary, b: Summary) -> str | None:

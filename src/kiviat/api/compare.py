@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kiviat.analysis import compare as analysis
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.compare import THRESHOLD, Change, Comparison
-from kiviat.api.runs import Named, Run, read_results
+from kiviat.api.runs import Named, Run, Runs, read_one
 from kiviat.api.table import Table, Tabular
 from kiviat.record import InputError
 from kiviat.report.html import fragment
@@ -70,20 +70,34 @@ class ComparisonResult(Tabular):
 
 
 def compare(
-    a: Named, b: Named, *, metric: str | None = None, threshold: float = THRESHOLD
+    a: Named,
+    b: Named,
+    *,
+    metric: str | None = None,
+    threshold: float = THRESHOLD,
+    tell: Callable[[str], None] = lambda remark: None,
 ) -> ComparisonResult:
     """Return how run `b` compares with run `a`, case by case, with a verdict over all.
 
     Each case is compared by its time, or by `metric`; relative changes up to `threshold` do not matter. A
     verdict needs at least five launches of each run, and no launch of the case disturbed by other programs.
-    Raise InputError if the runs have no case in common, or times of different clocks.
+    `tell` is called with each remark on the files. Raise InputError if the runs have no case in common, or
+    times of different clocks.
     """
-    first, second = read_results(a), read_results(b)
-    details = analysis.compare(_results(first), _results(second), metric=metric, threshold=threshold)
-    return ComparisonResult(first, second, details)
+    (first, before), (second, after) = (_side(name, metric, tell) for name in (a, b))
+    return ComparisonResult(
+        first, second, analysis.compare(before, after, metric=metric, threshold=threshold)
+    )
 
 
-def _results(run: Run) -> list[Summary]:
+def _side(name: Named, metric: str | None, tell: Callable[[str], None]) -> tuple[Run, list[Summary]]:
+    """Return the run, and of its results those to compare: of two large runs, all would need much memory."""
+    run = read_one(name)
+    for warning in run.warnings:
+        tell(warning)
     if not run.results:
         raise InputError(f"run {run.id} has no results to compare; see `kiviat show {run.id}`")
-    return run.results
+    compared = analysis.compared(run.results, metric)
+    if not isinstance(name, Run | Runs):
+        run.forget()
+    return run, compared

@@ -132,10 +132,11 @@ class Run(_Stored):
         """The findings, the most important first."""
         return findings(self.results, [self.about], self.rows, self.grids)
 
-    def forget_rows(self) -> None:
-        """Keep what follows from the rows, but not these, which are read again when they are asked for."""
-        _ = self.results, self._completed
-        self.__dict__.pop("rows", None)
+    def forget(self) -> None:
+        """Free the memory of rows and results, which are read again when they are asked for."""
+        _ = self._completed
+        for name in ("rows", "results"):
+            self.__dict__.pop(name, None)
 
     def __repr__(self) -> str:
         return f"<run {self.id}: {self._facts()}>"
@@ -241,14 +242,6 @@ def read_one(name: Named) -> Run:
     if len(runs) != 1:
         raise InputError(f"{name!r} is {counted(len(runs), 'run')}; give one")
     return runs[0]
-
-
-def read_results(name: Named) -> Run:
-    """Return the single run of that name with its results, but without its rows, which need more memory."""
-    run = read_one(name)
-    if not isinstance(name, Run | Runs):
-        run.forget_rows()
-    return run
 
 
 def _paths(name: str) -> list[Path]:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from kiviat.analysis.compare import THRESHOLD, Change, Comparison
 from kiviat.api.compare import ComparisonResult, compare
-from kiviat.api.runs import Runs, read_results
 from kiviat.cli.options.request import CompareRequest
 from kiviat.cli.text.table import bold, print_csv, print_json, print_table
 from kiviat.cli.text.values import order
-from kiviat.cli.text.warnings import print_warnings
+from kiviat.cli.text.warnings import print_warning
 from kiviat.record.units import counted
 from kiviat.report.table import Column, Interval, Value, tabled
 
@@ -19,9 +18,7 @@ from kiviat.report.table import Column, Interval, Value, tabled
 def execute(request: CompareRequest) -> int:
     """Print the comparison. Return 0 if nothing is worse, 1 if something is, 2 without any verdict."""
     threshold = THRESHOLD if request.threshold is None else request.threshold / 100
-    runs = [read_results(name) for name in (request.a, request.b)]
-    print_warnings(Runs(runs).warnings)
-    result = compare(*runs, metric=request.metric, threshold=threshold)
+    result = compare(request.a, request.b, metric=request.metric, threshold=threshold, tell=print_warning)
     if request.format == "csv":
         print_csv(result.rows())
     elif request.format == "json":
