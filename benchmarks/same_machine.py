@@ -1,4 +1,7 @@
-"""A/A test: how often does a comparison of two runs of the same machine report a difference?"""
+"""A/A test: how often does a comparison of two runs of the same machine report a difference?
+
+And how often does an interval over a few launches contain the median of all?
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from benchmarks.finding import Finding, Verdict, judged
 from benchmarks.mpi import Events, Mpi
 from benchmarks.setting import Setting
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.compare import Comparison, compare
+from kiviat.analysis.statistics.intervals import Floats, median_intervals
 from kiviat.record import Row
 
 ROW = "a-a"
@@ -20,6 +26,9 @@ CASES = {
     for benchmark in ("pingpong", "allreduce")
     for size in (8, 1024, 65536)
 }
+
+_SHUFFLES = 20  # of all launches, in order to draw groups of them
+_LEAST_COVERED = 0.93  # five launches, whose interval is their range, cover 93.75 % at best
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
@@ -32,6 +41,44 @@ def measure(setting: Setting) -> Iterator[Finding]:
         # The same launches, divided into two runs in two ways.
         yield _finding(mpi, "launches of the two runs interleaved", launches, lambda i: i % 2 == 0, True)
         yield _finding(mpi, "one run after the other", launches, lambda i: i < LAUNCHES, False)
+        yield from _coverages(mpi, launches)
+
+
+def _coverages(mpi: Mpi, launches: Sequence[Events]) -> Iterator[Finding]:
+    """Yield the shares of 95 % intervals that contain the median of all launches.
+
+    Launches drawn at random test the intervals; consecutive ones, as in a run, add the drift of the machine.
+    """
+    medians = np.array([[events.metric(case, "time")["p50"] for events in launches] for case in CASES])
+    for of in (LAUNCHES, 2 * LAUNCHES):
+        drawn = np.random.default_rng(of).permuted(np.tile(medians, _SHUFFLES), axis=1)
+        for how, least, values in (
+            ("drawn at random", _LEAST_COVERED, drawn),
+            ("one after the other", None, medians),
+        ):
+            covered = _covered(values, medians, of)
+            share = float(covered.mean())
+            yield Finding(
+                ROW,
+                f"Intervals of {of} launches {how} that hold the median of all, {mpi.name}",
+                f"{share:.1%}",
+                f"{least:.0%} at least" if least else "",
+                judged(share >= least) if least else Verdict.STATED,
+                detail=[
+                    f"{case}: {share:.1%}" for case, share in zip(CASES, covered.mean(axis=1), strict=True)
+                ],
+                data={"covered": share, "intervals": covered.size},
+            )
+
+
+def _covered(values: Floats, all_launches: Floats, of: int) -> Floats:
+    """Return 1 for each case (row) and group of `of` launches whose interval contains the case's median."""
+    groups = values[:, : values.shape[1] // of * of].reshape(-1, of)
+    intervals = median_intervals(groups)
+    assert intervals is not None
+    low, high = intervals.T.reshape(2, len(CASES), -1)
+    truth = np.median(all_launches, axis=1)[:, None]
+    return np.asarray((low <= truth) & (truth <= high), np.float64)
 
 
 def _finding(
