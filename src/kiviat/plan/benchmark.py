@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib.resources import files
+from itertools import takewhile
 from math import isqrt
 from typing import Any
 
@@ -35,8 +36,14 @@ class RankRule:
 
     def largest(self, available: int) -> int | None:
         """The largest allowed number of ranks up to `available`."""
-        top = available if self.max is None else min(available, self.max)
-        return next((ranks for ranks in range(top, self.min - 1, -1) if self.fits(ranks)), None)
+        top = max(0, available if self.max is None else min(available, self.max))
+        numbers: Iterable[int] = range(top, 0, -1)
+        if self.numbers == "powers_of_two":
+            numbers = (1 << power for power in reversed(range(top.bit_length())))
+        elif self.numbers == "squares":
+            numbers = (root**2 for root in range(isqrt(top), 0, -1))
+        enough = takewhile(lambda ranks: ranks >= self.min, numbers)
+        return next(filter(self.fits, enough), None)
 
     def __str__(self) -> str:
         if self.max == self.min:
