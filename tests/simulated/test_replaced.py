@@ -1,4 +1,4 @@
-"""Kiviat's code in place of SimGrid's, its solver of flow rates and its list of messages, compared with SimGrid's own."""
+"""Kiviat's solver of flow rates and its list of messages, compared with those of SimGrid."""
 
 from __future__ import annotations
 
