@@ -1,4 +1,4 @@
-// Whether Kiviat's code replaces SimGrid's (max_min.cpp, detached.cpp). It needs the layout of version 3.32.
+// Chooses between Kiviat's code and SimGrid's (max_min.cpp, detached.cpp). Kiviat's needs the layout of version 3.32.
 // KIVIAT_SOLVER=simgrid selects SimGrid's code; KIVIAT_SOLVER=kiviat ends a simulation that would need it.
 #pragma once
 
