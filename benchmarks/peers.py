@@ -1,4 +1,4 @@
-"""OSU and IMB built by the user: finds and runs their programs, and parses their output."""
+"""Finds programs that the user built; runs those of OSU and IMB, and parses their output."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Mean:
     rounding_s: float
 
 
-def find_program(variable: str, name: str, mpi: Mpi) -> Path | str:
-    """Return the program of that name below the folder in `variable`, built with `mpi`; or the reason why
-    it cannot be used.
+def find_program(variable: str, name: str, mpi: Mpi | None = None) -> Path | str:
+    """Return the program of that name below the folder in `variable`, built with `mpi` if one is given; or
+    the reason why it cannot be used.
     """
     folder = os.environ.get(variable)
     if not folder:
@@ -37,9 +37,9 @@ def find_program(variable: str, name: str, mpi: Mpi) -> Path | str:
     if not Path(folder).is_dir():
         return f"{variable}={folder} is not a folder"
     for path in _programs(Path(folder), name):
-        if linked_mpi(path) == mpi.key:
+        if mpi is None or linked_mpi(path) == mpi.key:
             return path
-    return f"no {name} built with {mpi.name} below {variable}"
+    return f"no {name}{f' built with {mpi.name}' if mpi else ''} below {variable}"
 
 
 @cache

@@ -11,9 +11,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 
+from benchmarks import loggopsim
 from benchmarks.command import program
 from benchmarks.finding import Finding, Verdict, judged, not_measured
+from benchmarks.loggopsim import LogGopSim, Pattern
 from benchmarks.setting import Setting
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
@@ -32,6 +35,7 @@ _STUDIED, _STUDY_S, _STUDY_BYTES, _KEPT_S = "altix-bx2", 60.0, 4e9, 2.0
 # Time limit; longer simulations are reported as such.
 _TIMEOUT_S = 1800.0
 _MESSAGES = 20_000
+_PATTERNS = Path(__file__).with_name("patterns.c")
 _PLAIN = r"""
 #include <mpi.h>
 #include <stdlib.h>
@@ -86,6 +90,7 @@ def measure(setting: Setting) -> Iterator[Finding]:
     limit = f"{_MOST_S:.0f} s, {_MOST_BYTES / 1e6:.0f} MB"
     yield Finding(ROW, f"barrier and allreduce on {most} ranks", str(took), limit, judged(met))
     yield _messages(toolchain, machine, bench)
+    yield from _beside_loggopsim(setting, toolchain, machine)
     yield from _study(32 if setting.brief else 512)
 
 
@@ -130,6 +135,61 @@ def _messages(toolchain: Toolchain, machine: Machine, bench: Path) -> Finding:
     return Finding(ROW, f"messages simulated, {ranks} ranks", figure, "", Verdict.STATED)
 
 
+def _beside_loggopsim(setting: Setting, toolchain: Toolchain, machine: Machine) -> Iterator[Finding]:
+    """Compare the messages simulated per second with those of LogGOPSim, on two of its own schedules."""
+    fewer = 8 if setting.brief else 1
+    peer = loggopsim.find_loggopsim()
+    for pattern, calls in (
+        (loggopsim.dissemination(1024 // fewer), 21),
+        (loggopsim.linear_alltoall(256 // fewer), 2),
+    ):
+        if isinstance(peer, str):
+            yield not_measured(ROW, _named(pattern), "", peer)
+        else:
+            yield _compared(setting, toolchain, machine, peer, pattern, calls)
+
+
+def _named(pattern: Pattern) -> str:
+    return f"messages simulated, {pattern.name}, {pattern.ranks} ranks"
+
+
+def _compared(
+    setting: Setting, toolchain: Toolchain, machine: Machine, peer: LogGopSim, pattern: Pattern, calls: int
+) -> Finding:
+    """Return messages per second from the difference of `calls` calls and one, which leaves out the start."""
+    shape = [str(int(pattern.chained)), *map(str, pattern.distances)]
+    ours_s, theirs_s = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        plain, said = Path(folder, "patterns"), Path(folder, "said")
+        subprocess.run([toolchain.mpicxx.with_name("smpicc"), "-O2", _PATTERNS, "-o", plain], check=True)
+        programs: list[list[str | Path]] = [[plain, str(number), *shape] for number in (1, calls)]
+        schedules = [peer.command(pattern, number, Path(folder)) for number in (1, calls)]
+        for _ in setting.progress(range(setting.times(3, least=1)), f"{ROW}: {pattern.name}"):
+            ours = [_run(toolchain, machine, pattern.ranks, command) for command in programs]
+            theirs = [_took(command, {}, folder, said) for command in schedules]
+            if failed := next((took.failed for took in (*ours, *theirs) if took.failed), None):
+                return not_measured(ROW, _named(pattern), "", failed)
+            if loggopsim.COMPLETE not in said.read_text():
+                return not_measured(ROW, _named(pattern), "", "LogGOPSim did not complete the schedule")
+            ours_s.append(ours[1].processor_s - ours[0].processor_s)
+            theirs_s.append(theirs[1].processor_s - theirs[0].processor_s)
+    messages = (calls - 1) * pattern.messages
+    mine, other = (messages / median(seconds) for seconds in (ours_s, theirs_s))
+    return Finding(
+        ROW,
+        _named(pattern),
+        f"{mine:,.0f} in a second of a processor; LogGOPSim, without shared links, {other:,.0f}",
+        "",
+        Verdict.STATED,
+        (
+            f"{messages:,} messages of 8 B: {calls} calls minus one, median of {len(ours_s)}",
+            f"Kiviat with {toolchain.name} on {_MACHINE}: an MPI program runs, its messages share links",
+            f"LogGOPSim {peer.version}, its default network: a converted schedule, messages share no links",
+        ),
+        {"ours_s": ours_s, "loggopsim_s": theirs_s},
+    )
+
+
 def _bench(toolchain: Toolchain, machine: Machine, bench: Path, ranks: int, cases: Sequence[str]) -> Took:
     with tempfile.TemporaryDirectory() as folder:
         listed, events = Path(folder, "cases.txt"), Path(folder, "events.jsonl")
@@ -154,17 +214,23 @@ def _run(toolchain: Toolchain, machine: Machine, ranks: int, words: Sequence[str
         return _took([*before, *words], {"KIVIAT_PLATFORM": str(written)}, None)
 
 
-def _took(command: Sequence[str | Path], environment: Mapping[str, str], folder: str | None) -> Took:
+def _took(
+    command: Sequence[str | Path],
+    environment: Mapping[str, str],
+    folder: str | None,
+    output: Path = Path(os.devnull),
+) -> Took:
     begun = time.monotonic()
-    process = subprocess.Popen(
-        command,
-        env={**os.environ, **environment},
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    with output.open("wb") as said:
+        process = subprocess.Popen(
+            command,
+            env={**os.environ, **environment},
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
     late = threading.Event()
 
     def stop() -> None:
