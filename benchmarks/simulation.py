@@ -141,7 +141,7 @@ def _beside_loggopsim(setting: Setting, toolchain: Toolchain, machine: Machine) 
     peer = loggopsim.find_loggopsim()
     for pattern, calls in (
         (loggopsim.dissemination(1024 // fewer), 21),
-        (loggopsim.linear_alltoall(256 // fewer), 2),
+        (loggopsim.linear_alltoall(128 // fewer), 9),
     ):
         if isinstance(peer, str):
             yield not_measured(ROW, _named(pattern), "", peer)
