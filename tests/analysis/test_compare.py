@@ -111,20 +111,11 @@ def test_refusals() -> None:
         changed(case(FAST), case(FAST, case="other"))
     with pytest.raises(InputError, match="runs r, s"):
         compare([case(FAST), case(FAST, run="s")], [case(FAST)])
-    with pytest.raises(InputError, match="metric 'nonesuch'"):
-        changed(case(FAST), case(SLOW), metric="nonesuch")
 
 
 def test_cases_of_one_run_only() -> None:
     result = compare([case(FAST), case(FAST, case="old")], [case(FAST), case(FAST, case="new")])
     assert (result.only_a, result.only_b) == (("old",), ("new",))
-
-
-def test_a_case_counts_once_by_its_primary_metric() -> None:
-    bandwidth = {"metric": "bandwidth", "better": "higher"}
-    a, b = [case(FAST, **bandwidth), case(FAST)], [case(FAST, **bandwidth), case(SLOW)]
-    assert [entry.a.metric for entry in compare(a, b).cases] == ["time"]
-    assert [entry.a.metric for entry in compare(a, b, metric="bandwidth").cases] == ["bandwidth"]
 
 
 def many(logs: np.ndarray, **changes: object) -> list[Summary]:

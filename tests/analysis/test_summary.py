@@ -3,7 +3,7 @@
 import pytest
 
 from kiviat.analysis.aggregate.curves import curve
-from kiviat.analysis.aggregate.summary import summarise
+from kiviat.analysis.aggregate.summary import primary, summarise
 from kiviat.record import InputError
 from tests.analysis.rows import case, case_rows, row
 
@@ -116,3 +116,23 @@ def test_launches_that_say_different_things_are_all_heard() -> None:
     rows = [row(launch=i, notes={"blas": name, "n": "100"}) for i, name in enumerate(("A", "B", "A"))]
     assert summarise(rows)[0].notes == {"blas": "A; B", "n": "100"}
     assert summarise(rows[::2])[0].notes == {"blas": "A", "n": "100"}
+
+
+def test_a_case_is_compared_by_time_or_by_its_first_metric() -> None:
+    bandwidth = {"metric": "bandwidth", "better": "higher", "unit": "B/s"}
+    rate = {"metric": "rate", "better": "higher", "unit": "flop/s"}
+    rows = [
+        *case_rows([4.0] * 2, case="a", **bandwidth),
+        *case_rows([3.0] * 2, case="b", **rate),
+        *case_rows([2.0] * 2, case="b", **bandwidth),
+        *case_rows([1.0] * 2, case="a"),
+        *case_rows([float("nan")] * 2, case="b"),  # a time without value is none
+    ]
+
+    def found(metric: str | None = None) -> list[tuple[str, str]]:
+        return [(one.case, one.metric) for one in primary(rows, metric)]
+
+    assert found() == [("b", "rate"), ("a", "time")]
+    assert found("bandwidth") == [("a", "bandwidth"), ("b", "bandwidth")]
+    assert found("nonesuch") == []
+    assert all(one in summarise(rows) for one in primary(rows))

@@ -87,6 +87,8 @@ def test_a_slower_run_is_found(make_run: MakeRun) -> None:
     assert "worse" in result._repr_html_()
     with pytest.raises(kiviat.InputError, match="2 runs; give one"):
         kiviat.compare(kiviat.load(a.path, b.path), a.path)
+    with pytest.raises(kiviat.InputError, match="no results of metric 'nonesuch' to compare"):
+        kiviat.compare(a.path, b.path, metric="nonesuch")
 
 
 def test_results_without_stored_rows_have_frames_too(make_run: MakeRun) -> None:

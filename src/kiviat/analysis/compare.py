@@ -125,25 +125,21 @@ class Comparison:
         return {"worse": 1, "no verdict": 2}.get(self.verdict, 0)
 
 
-def compare(
-    a: Sequence[Summary], b: Sequence[Summary], *, metric: str | None = None, threshold: float = THRESHOLD
-) -> Comparison:
-    """Compare the common cases of two runs, by `metric`, or by each case's primary metric.
+def compare(a: Sequence[Summary], b: Sequence[Summary], threshold: float = THRESHOLD) -> Comparison:
+    """Compare the common cases of two runs, each given by one summary, as `primary` returns them.
 
-    The primary metric is `time`; bandwidth and message rate derive from it and would count twice. Cases
-    without `time` are compared by their first metric. `threshold` is the smallest relative change that
-    matters: ratios between 1/(1+threshold) and 1+threshold get no verdict "better" or "worse".
+    `threshold` is the smallest relative change that matters: ratios between 1/(1+threshold) and 1+threshold
+    get no verdict "better" or "worse".
 
     Raise InputError if there is nothing to compare, if a side contains several runs, or if the clocks differ.
     """
     if not threshold >= 0:
         raise InputError(f"threshold {threshold} is not 0 or more; give a relative change such as 0.02")
-    of_a, of_b = ({one.case: one for one in compared(side, metric)} for side in (a, b))
+    of_a, of_b = map(_by_case, (a, b))
     pairs = [(of_a[case], of_b[case]) for case in of_a if case in of_b]
     if not pairs:
-        wanted = f" with metric {metric!r}" if metric else ""
         raise InputError(
-            f"nothing to compare: of {len(of_a)} and {len(of_b)} cases{wanted} none is in both runs; "
+            f"nothing to compare: of {len(of_a)} and {len(of_b)} cases none is in both runs; "
             "run the same plan twice"
         )
     changes = [
@@ -185,21 +181,12 @@ def compare(
     )
 
 
-def compared(summaries: Sequence[Summary], metric: str | None = None) -> list[Summary]:
-    """Return the summary of `metric`, or of the primary metric, of each case that has it.
-
-    Raise InputError if there are several runs.
-    """
+def _by_case(summaries: Sequence[Summary]) -> dict[str, Summary]:
+    """Return the summaries by case. Raise InputError if there are several runs."""
     runs = sorted({summary.run for summary in summaries})
     if len(runs) > 1:
         raise InputError(f"one side of the comparison holds runs {', '.join(runs)}; compare them one by one")
-    chosen: dict[str, Summary] = {}
-    for summary in summaries:
-        if summary.metric == (metric or "time"):
-            chosen[summary.case] = summary
-        elif metric is None:
-            chosen.setdefault(summary.case, summary)
-    return list(chosen.values())
+    return {summary.case: summary for summary in summaries}
 
 
 def _obstacle(a: Summary, b: Summary) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kiviat.analysis import compare as analysis
-from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.summary import Summary, primary
 from kiviat.analysis.compare import THRESHOLD, Change, Comparison
 from kiviat.api.runs import Named, Run, Runs, read_one
 from kiviat.api.table import Table, Tabular
@@ -85,19 +85,18 @@ def compare(
     times of different clocks.
     """
     (first, before), (second, after) = (_side(name, metric, tell) for name in (a, b))
-    return ComparisonResult(
-        first, second, analysis.compare(before, after, metric=metric, threshold=threshold)
-    )
+    return ComparisonResult(first, second, analysis.compare(before, after, threshold))
 
 
 def _side(name: Named, metric: str | None, tell: Callable[[str], None]) -> tuple[Run, list[Summary]]:
-    """Return the run, and of its results those to compare: of two large runs, all would need much memory."""
+    """Return the run and what is compared of it; the rows of two large runs would need much memory."""
     run = read_one(name)
     for warning in run.warnings:
         tell(warning)
-    if not run.results:
-        raise InputError(f"run {run.id} has no results to compare; see `kiviat show {run.id}`")
-    compared = analysis.compared(run.results, metric)
+    compared = primary(run.rows, metric)
+    if not compared:
+        wanted = f"results of metric {metric!r}" if metric else "results"
+        raise InputError(f"run {run.id} has no {wanted} to compare; see `kiviat show {run.id}`")
     if not isinstance(name, Run | Runs):
         run.forget()
     return run, compared

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kiviat.analysis.statistics.intervals import Floats, median_intervals
 from kiviat.record.earlier_numbers import earlier_numbers
@@ -16,6 +17,10 @@ from kiviat.record.errors import InputError
 from kiviat.record.rows import NO_LAUNCH, CaseFacts, Ints, MetricFacts, Outcome, Rows, ends
 from kiviat.record.traits import TraitsByName
 from kiviat.record.types import Row, Scalar
+
+Flags = NDArray[np.bool_]
+# Of cases and metrics, given by the places of their first rows, which to summarise.
+Chosen = Callable[[Rows, Ints], Flags]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +75,32 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
 
     Raise InputError if a case of a run mixes clocks, substrates or units.
     """
-    columns = Rows.of(rows)
-    found = [one for places in _by_case(columns) for one in _summaries(columns, places)]
+    return _in_order(Rows.of(rows), lambda columns, firsts: np.ones(len(firsts), bool))
+
+
+def primary(rows: Iterable[Row], metric: str | None = None) -> list[Summary]:
+    """Return one summary per run and case, by which the case is compared.
+
+    It is that of `metric`, if the case has it; by default that of `time`, or of the first metric of a case
+    without time: bandwidth and message rate derive from time and would count twice. Other metrics need no
+    memory here. Raise InputError like `summarise`.
+    """
+
+    def chosen(columns: Rows, firsts: Ints) -> Flags:
+        name = columns.names[columns.metric_of[firsts]]
+        wanted = np.isin(name, columns.names[[one.metric == (metric or "time") for one in columns.metrics]])
+        if metric is None:
+            case = columns.subjects[columns.case_of[columns.record_of[firsts]]]
+            backwards = np.lexsort((-firsts, case))
+            first = backwards[ends(case[backwards])]
+            wanted[first] |= ~np.isin(case[first], case[wanted])
+        return wanted
+
+    return _in_order(Rows.of(rows), chosen)
+
+
+def _in_order(columns: Rows, chosen: Chosen) -> list[Summary]:
+    found = [one for places in _by_case(columns) for one in _summaries(columns, places, chosen)]
     return [summary for _, summary in sorted(found, key=itemgetter(0))]
 
 
@@ -88,9 +117,11 @@ def _by_case(columns: Rows) -> Iterator[Ints]:
         begin = end
 
 
-def _summaries(columns: Rows, places: Ints) -> Iterator[tuple[int, Summary]]:
-    """Yield the place of its first row, and the summary, of each case and metric of the rows at `places`."""
+def _summaries(columns: Rows, places: Ints, chosen: Chosen) -> Iterator[tuple[int, Summary]]:
+    """Yield the place of the first row, and the summary, of each chosen case and metric at `places`."""
     places, launches, firsts = _by_launch(columns, places)
+    keep = chosen(columns, firsts)
+    places, launches, firsts = places[np.repeat(keep, launches)], launches[keep], firsts[keep]
     begins = np.cumsum(launches) - launches
     cases = columns.case_of[columns.record_of[places[begins]]].tolist()
     levels = np.array([columns.cases[case].level for case in cases])
