@@ -49,7 +49,7 @@ tidy: ## clang-tidy over the native program (minutes)
 	@tools/setup test
 	@tools/tidy
 
-bench: ## our speed and accuracy beside a peer's (OSU_DIR=, IMB_DIR=, NPB_DIR=, HPCCG_DIR=, LAMMPS_DIR=, LOGGOPSIM_DIR=)
+bench: ## our speed and accuracy beside a peer's (OSU_DIR=, IMB_DIR=, HPCC_DIR=, NPB_DIR=, HPCCG_DIR=, LAMMPS_DIR=, LOGGOPSIM_DIR=)
 	@tools/setup test
 	@$(python) -m benchmarks $(ARGS)
 

@@ -1,14 +1,14 @@
-"""HPC Challenge kernels compared with Debian's `hpcc`: same BLAS, MPI, sizes and ranks, in turns.
+"""HPC Challenge kernels compared with the reference, `hpcc`: same BLAS, MPI, sizes and ranks, in turns.
 
-`hpcc` is the program that HPCC= names, or else the one on PATH. It gets the block size and grid that serve
-its HPL best, found before anything is measured, and for PTRANS the best of all block sizes; Kiviat's kernels
-choose theirs automatically. Both get huge pages; the row `pages` measures their effect.
+`hpcc` is the one below HPCC_DIR= that is built with the MPI, or else the one on PATH. It gets the block size
+and grid that serve its HPL best, found before anything is measured, and for PTRANS the best of all block
+sizes; Kiviat's kernels choose theirs automatically. Both get huge pages; the row `pages` measures their
+effect.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import re
 import shutil
 import sys
@@ -21,6 +21,7 @@ from statistics import median
 from benchmarks.finding import Finding, judged, not_measured
 from benchmarks.memory import PEAK
 from benchmarks.mpi import Events, LaunchError, Mpi, linked_mpi
+from benchmarks.peers import find_program
 from benchmarks.setting import Setting
 from kiviat.ingest.formats.hpcc import parse
 from kiviat.machine.host.processor import caches
@@ -125,15 +126,14 @@ def measure(setting: Setting) -> Iterator[Finding]:
 
 
 def peer(mpi: Mpi) -> Path | str:
-    """Return the program, or the reason why it cannot be built or found."""
-    named = os.environ.get("HPCC")
-    found = named or shutil.which("hpcc")
-    if not found:
-        return "no hpcc on PATH, and HPCC= not given"
-    path = Path(found)
-    if not (path.is_file() and os.access(path, os.X_OK)):
-        return f"HPCC={found} is not a program"
-    return path.resolve() if linked_mpi(path) == mpi.key else f"{found} is not linked with {mpi.name}"
+    """Return the program, or the reason why there is none."""
+    built = find_program("HPCC_DIR", "hpcc", mpi)
+    if isinstance(built, Path):
+        return built
+    installed = shutil.which("hpcc")
+    if installed and linked_mpi(Path(installed)) == mpi.key:
+        return Path(installed).resolve()
+    return f"{built}, and none on PATH"
 
 
 def _beside(mpi: Mpi, program: Path, setting: Setting) -> Iterator[Finding]:
@@ -163,8 +163,7 @@ def _beside(mpi: Mpi, program: Path, setting: Setting) -> Iterator[Finding]:
             judged(ratio >= figure.target),
             detail=(
                 f"{cases[figure]}; {tuning.words}",
-                f"of each launch: {figure.statistic}; of {len(ours[figure])} launches: the median; "
-                "huge pages for both",
+                f"of each launch: {figure.statistic}; of the launches: the median; huge pages for both",
             ),
             data={"ours": ours[figure], "hpcc": theirs[figure]},
         )
