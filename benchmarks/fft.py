@@ -36,7 +36,7 @@ def measure(setting: Setting) -> Iterator[Finding]:
             continue
         ours: dict[int, list[float]] = {ranks: [] for ranks in RANKS}
         theirs = {ranks: {way: list[float]() for way in _WAYS} for ranks in RANKS}
-        for _ in setting.progress(range(setting.times(7, least=1)), f"{ROW}: {mpi.name}"):
+        for _ in setting.progress(range(setting.times(3, least=1)), f"{ROW}: {mpi.name}"):
             for ranks in RANKS:
                 ours[ranks].append(_ours(mpi, ranks, length))
                 for way, rates in theirs[ranks].items():
