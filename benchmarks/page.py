@@ -26,10 +26,10 @@ measures and writes this page; do not edit it. [benchmarks/README](../../benchma
 row: its peer, flags, problem, statistic and target, and how to build the peer.
 
 Ratios compare medians of launches in turns; pages, problem and statistic are the same on both sides. FFTW and
-Scotch are Debian's builds, which suit any x86-64 processor; the others are built with the flags that the README
-names. [With `-Ofast` some peers are faster](../../benchmarks/README.md#peers-at-their-best), and some ratios
-smaller. A ratio nearer to 1 than the ranges of its two sides is no difference. *Not measured* means that a
-peer was missing.
+Scotch are Debian's builds, which suit any x86-64 processor; the others are built with the flags that the
+README names. [With `-Ofast` some peers are faster](../../benchmarks/README.md#peers-at-their-best), and some
+ratios smaller. A ratio nearer to 1 than the ranges of its two sides is no difference. *Not measured* means
+that a peer was missing.
 """
 
 
