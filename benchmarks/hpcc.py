@@ -126,7 +126,7 @@ def measure(setting: Setting) -> Iterator[Finding]:
 
 
 def peer(mpi: Mpi) -> Path | str:
-    """Return the program, or the reason why there is none."""
+    """Return the program built with this MPI, or the reason why it cannot be found."""
     built = find_program("HPCC_DIR", "hpcc", mpi)
     if isinstance(built, Path):
         return built

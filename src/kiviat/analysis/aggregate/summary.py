@@ -19,7 +19,7 @@ from kiviat.record.traits import TraitsByName
 from kiviat.record.types import Row, Scalar
 
 Flags = NDArray[np.bool_]
-# Of cases and metrics, given by the places of their first rows, which to summarise.
+# Selects cases and metrics to summarise; they are given by the places of their first rows.
 Chosen = Callable[[Rows, Ints], Flags]
 
 
