@@ -126,13 +126,13 @@ def test_a_case_is_compared_by_time_or_by_its_first_metric() -> None:
         *case_rows([3.0] * 2, case="b", **rate),
         *case_rows([2.0] * 2, case="b", **bandwidth),
         *case_rows([1.0] * 2, case="a"),
-        *case_rows([float("nan")] * 2, case="b"),  # a time without value is none
+        *case_rows([float("nan")] * 2, case="b"),  # without a value, time does not count
     ]
 
-    def found(metric: str | None = None) -> list[tuple[str, str]]:
+    def chosen(metric: str | None = None) -> list[tuple[str, str]]:
         return [(one.case, one.metric) for one in primary(rows, metric)]
 
-    assert found() == [("b", "rate"), ("a", "time")]
-    assert found("bandwidth") == [("a", "bandwidth"), ("b", "bandwidth")]
-    assert found("nonesuch") == []
+    assert chosen() == [("b", "rate"), ("a", "time")]
+    assert chosen("bandwidth") == [("a", "bandwidth"), ("b", "bandwidth")]
+    assert chosen("nonesuch") == []
     assert all(one in summarise(rows) for one in primary(rows))
