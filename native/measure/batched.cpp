@@ -52,7 +52,7 @@ void Trial::batched_loops(const Loop& loop, Batch how) {
     const double apart_s = how.initiator ? 0 : barrier_s(),
                  batch_s =
                      std::max({400 * session_.clock_cost_s, how.least_s, std::min(50 * apart_s, limits_.budget_s / 8)}),
-                 warm_s = std::min(1e-3, limits_.budget_s / 40);
+                 warm_s = std::min(1e-3, limits_.budget_s / 100);
     double total_s = 0;
     // A preempted rank makes any batch look long, so the batch must be long enough twice in a row.
     int confirmed = 0;

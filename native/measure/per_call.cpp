@@ -96,7 +96,7 @@ void Trial::per_call(Operation operation, Calls how) {
   Metric& least = add_metric("time_rank_min", "s", "lower", true);
 
   // Warm-up, which also estimates the duration of a call. Windows need an estimate even if no warm-up is wanted.
-  const double warm_s = std::min(1e-3, limits_.budget_s / 40), begun_s = clock::now();
+  const double warm_s = std::min(1e-3, limits_.budget_s / 100), begun_s = clock::now();
   std::int64_t call = 0;
   double call_s = 1e-6;
   for (bool warm = fixed && warmup_ == 0 && sync == "barrier"; !warm;) {
@@ -113,7 +113,7 @@ void Trial::per_call(Operation operation, Calls how) {
   double timed_ranks = how.timed;
   MPI_Allreduce(MPI_IN_PLACE, &timed_ranks, 1, MPI_DOUBLE, MPI_SUM, all_);
   // Ranks that share a processor cannot all spin until the start of a window.
-  Starts starts{sync == "window" && !session_.oversubscribed && !round_trips, 1.25 * call_s + 5e-6,
+  Starts starts{sync == "window" && !session_.oversubscribed && !round_trips, 1.25 * call_s + 2e-6,
                 std::max(0.1 * call_s, 2e-7)};
 
   const auto take = [&](std::int64_t calls) {

@@ -1,5 +1,5 @@
 // Independent measurements ("pieces") of a long study, such as patterns. On real machines they run one after another.
-// In simulations each piece runs in a process of its own, KIVIAT_PROCESSES of them at a time.
+// In simulations each piece runs in a process of its own, KIVIAT_PROCESSES of them at a time, the last pieces first.
 #pragma once
 
 #include <cstddef>

@@ -48,9 +48,11 @@ RANKED_TEST(stops_at_the_budget_and_at_enough_samples, 1) {
 }
 
 RANKED_TEST(blocks_stay_within_bounds, 1) {
-  EXPECT(next_block(limits, 0, 1e-6, 0) == 16);  // min_samples at first
-  EXPECT(next_block(limits, 10, 1e-6, 0) == 6);
-  EXPECT(next_block(limits, 40, 1e-6, 0) == 20);  // then half of the number taken
+  EXPECT(next_block(limits, 0, 1e-5, 0) == 16);  // min_samples at first
+  EXPECT(next_block(limits, 10, 1e-5, 0) == 10);
+  EXPECT(next_block(limits, 40, 1e-5, 0) == 20);  // then half of the number taken
+  EXPECT(next_block(limits, 0, 2e-6, 0) == 50);   // short samples: as many as take the time between two blocks
+  EXPECT(next_block(limits, 0, 1e-9, 0) == 64);   // but not any number
   EXPECT(next_block(limits, 90, 1e-6, 0) == 10);  // never past max_samples
   EXPECT(next_block(limits, 100, 1e-6, 0) == 1);
   EXPECT(next_block({.min_samples = 1'000'000, .max_samples = 1'000'000}, 0, 1e-9, 0) ==
@@ -59,6 +61,6 @@ RANKED_TEST(blocks_stay_within_bounds, 1) {
   EXPECT(next_block(limits, 0, 0.25, 0.5) == 3);  // as many as the rest of the budget allows, and one more
   EXPECT(next_block(limits, 0, 1e-6, 5) >= 1);    // past the budget
   EXPECT(next_block(limits, 0, 0, 0) == 16);      // time per sample unknown
-  EXPECT(next_block(limits, 0, 1e-300, 0) == 16);
+  EXPECT(next_block(limits, 0, 1e-300, 0) == 64);
   EXPECT(next_block(limits, 0, std::numeric_limits<double>::infinity(), 0) == 1);
 }

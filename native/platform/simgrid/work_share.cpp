@@ -59,7 +59,9 @@ struct WorkShare::Shares {
       progressed(static_cast<double>(++done) / static_cast<double>(count));
     };
     std::fflush(nullptr);
-    for (std::size_t piece = 0; piece < count && !shares->lost; ++piece) {
+    // The last first: studies list short measurements before long ones, and a long one that starts last keeps the other
+    // processes waiting.
+    for (std::size_t piece = count; piece-- > 0 && !shares->lost;) {
       if (shares->others == processes_at_a_time()) finish_one();
       const pid_t parent = getpid(), other = fork();
       if (other == 0) {

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from kiviat.launch.mpi import build_cache, compiler, ready
@@ -132,7 +133,7 @@ def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
         # several wrappers that behave differently.
         str(toolchain.mpicxx.resolve()),
         toolchain.version,
-        answer([str(toolchain.mpicxx), "-show"], toolchain.wrapper_environment),
+        toolchain.shown,
         platform.machine(),
         *(["standard ABI"] if toolchain.standard_abi else []),
         *(os.environ.get(name, "") for name in _VARIABLES),
@@ -143,10 +144,18 @@ def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
             digest.update(str(path.relative_to(source)).encode() + b"\0" + path.read_bytes() + b"\0")
     for path in _site_benchmarks(product):
         digest.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")
-    compiled_by = answer([*(compiler.compiler() or ["c++"]), "--version"])
+    words = compiler.compiler() or ["c++"]
+    found = shutil.which(words[0])
+    compiled_by = _version(tuple(words), Path(found).stat().st_mtime_ns if found else 0)
     by = hashlib.sha256(compiled_by.encode()).hexdigest()[:_COMPILERS_DIGITS]
     rest = digest.hexdigest()[: 16 - _COMPILERS_DIGITS]
     return f"{_NAMES[product]}{toolchain.family}-{toolchain.version}-{rest}{by}"
+
+
+@cache
+def _version(compiler_words: tuple[str, ...], changed_ns: int) -> str:
+    """Return what the compiler, last changed at `changed_ns`, says of its version."""
+    return answer([*compiler_words, "--version"])
 
 
 def _make(

@@ -12,7 +12,7 @@ import re
 import shutil
 from pathlib import Path
 
-from kiviat.launch.mpi.toolchain import Toolchain, answer
+from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.vendors import STANDARD_ABI
 from kiviat.record import data_path
 
@@ -71,8 +71,7 @@ def library_of(program: Path) -> str | None:
 
 def _library_folders(toolchain: Toolchain) -> list[Path]:
     """Return folders in which a program of this MPI finds its library, those that the wrapper names first."""
-    shown = answer([str(toolchain.mpicxx), "-show"], toolchain.wrapper_environment)
-    named = re.findall(r'-L"?([^\s"]+)', shown)
+    named = re.findall(r'-L"?([^\s"]+)', toolchain.shown)
     prefixes = [*(Path(folder).parent for folder in named), toolchain.mpicxx.resolve().parents[1]]
     inside = [prefix / name for prefix in prefixes for name in toolchain.vendor.library_folders]
     return list(dict.fromkeys([*map(Path, named), *inside]))

@@ -12,6 +12,7 @@ import subprocess
 import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from kiviat.launch.mpi.vendors import Vendor, real_families, vendors
@@ -59,6 +60,11 @@ class Toolchain:
         prefix = str(self.mpicxx.resolve().parents[1])
         needed = self.vendor.wrapper_environment.items()
         return {**{name: value.replace("{prefix}", prefix) for name, value in needed}, **os.environ}
+
+    @cached_property
+    def shown(self) -> str:
+        """The compiler command line that the wrapper shows."""
+        return answer([str(self.mpicxx), "-show"], self.wrapper_environment)
 
     def to_json(self) -> dict[str, str]:
         """Return the toolchain's entry in run.json."""

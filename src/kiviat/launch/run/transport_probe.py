@@ -19,10 +19,10 @@ from kiviat.launch.substrates.launch_spec import LaunchSpec
 
 # Every rank communicates with near and far ones.
 _CASE = "probe allreduce ranks={ranks} bytes=8 target=1e-9 budget_s={seconds:g} max_samples=1000000"
-# Seconds for inspecting the ranks. On a busy machine they may end before a look; then once more.
-_SECONDS = (0.3, 3.0)
+# Seconds for inspecting the ranks. On a busy machine they may end before a look; then again, for longer.
+_SECONDS = (0.1, 0.5, 3.0)
 _TIMEOUT_S = 60.0
-_LOOK_S = 0.05
+_LOOK_S = 0.02
 _DEVICES = ("/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1")
 
 
