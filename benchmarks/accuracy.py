@@ -14,7 +14,7 @@ from statistics import median
 from benchmarks.brackets import AGREE, Brackets, bracketed, tried
 from benchmarks.finding import Finding, judged, not_measured
 from benchmarks.mpi import Mpi
-from benchmarks.peers import IMB_PROGRAM, OSU_PROGRAMS, Mean, find_program, imb_mean, osu_mean
+from benchmarks.peers import IMB_PROGRAM, OSU_PROGRAMS, Mean, find_program, imb_mean, osu_mean, version
 from benchmarks.setting import Setting
 from kiviat.analysis.statistics.intervals import median_interval
 
@@ -55,16 +55,19 @@ def warmup(size: int) -> int:
 
 def _of(mpi: Mpi, benchmark: str, setting: Setting) -> Iterator[Finding]:
     programs: dict[str, Program] = {}
+    versions: dict[str, str] = {}
     absent: dict[str, str] = {}
     osu = find_program("OSU_DIR", OSU_PROGRAMS[benchmark], mpi)
     imb = find_program("IMB_DIR", IMB_PROGRAM, mpi)
     if isinstance(osu, str):
         absent["OSU"] = osu
     else:
+        versions["OSU"] = version(osu)
         programs["OSU"] = lambda size: osu_mean(mpi, osu, benchmark, size, iterations(size), warmup(size))
     if isinstance(imb, str):
         absent["IMB"] = imb
     else:
+        versions["IMB"] = version(imb)
         programs["IMB"] = lambda size: imb_mean(mpi, imb, benchmark, size, iterations(size))
 
     for peer, reason in absent.items():
@@ -75,7 +78,7 @@ def _of(mpi: Mpi, benchmark: str, setting: Setting) -> Iterator[Finding]:
     sizes = judged_sizes(benchmark)
     wanted = setting.times(15, least=3)
     for peer, brackets in _compared(mpi, benchmark, sizes, programs, wanted, setting).items():
-        yield _beside(mpi, benchmark, peer, brackets, wanted)
+        yield _beside(mpi, benchmark, peer, versions[peer], brackets, wanted)
 
 
 def _compared(
@@ -103,7 +106,12 @@ def _our_mean(mpi: Mpi, benchmark: str, size: int) -> float:
 
 
 def _beside(
-    mpi: Mpi, benchmark: str, peer: str, brackets: Mapping[int, Brackets[Mean]], wanted: int
+    mpi: Mpi,
+    benchmark: str,
+    peer: str,
+    peer_version: str,
+    brackets: Mapping[int, Brackets[Mean]],
+    wanted: int,
 ) -> Finding:
     few = [size for size, of_size in brackets.items() if len(of_size.theirs) < wanted]
     if few:
@@ -129,7 +137,7 @@ def _beside(
             f"{size:>8}  {times}  {off[size]:>+7.1%}  {_within(runs[size]):>16}"
             f"  ± {rounding[size]:.1%}  {iterations(size):>10}"
         )
-    how = f"{tried(list(brackets.values()))} stood between two of ours"
+    how = f"{peer} {peer_version}; {tried(list(brackets.values()))} stood between two of ours"
     return Finding(
         ROW,
         _what(benchmark, peer, mpi),

@@ -14,7 +14,7 @@ from statistics import median
 from benchmarks.command import kiviat
 from benchmarks.finding import Finding, judged, not_measured
 from benchmarks.mpi import Mpi
-from benchmarks.peers import IMB_PROGRAM, IMB_SET, find_program
+from benchmarks.peers import IMB_PROGRAM, IMB_SET, find_program, version
 from benchmarks.setting import Setting
 from kiviat.record import Record
 
@@ -56,7 +56,7 @@ def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
         target,
         judged(ours <= theirs / 2),
         detail=[
-            f"median of {rounds} alternating rounds",
+            f"IMB {version(imb)}; median of {rounds} alternating rounds",
             f"of ours, {busy:.1f} s are in cases, the rest in starts and records",
         ],
         data={"ours_s": ours_s, "imb_s": theirs_s},

@@ -19,6 +19,9 @@ IMB_SET = (
 )
 
 
+_VERSIONS = rb"MPI Benchmarks (20\d\d[\w.]*)|OSU MPI[^\n]* v(\d[\w.]*)"
+
+
 @dataclass(frozen=True)
 class Mean:
     """A mean, and its uncertainty due to the number of printed digits."""
@@ -40,6 +43,12 @@ def find_program(variable: str, name: str, mpi: Mpi | None = None) -> Path | str
         if mpi is None or linked_mpi(path) == mpi.key:
             return path
     return f"no {name}{f' built with {mpi.name}' if mpi else ''} below {variable}"
+
+
+def version(program: Path) -> str:
+    """Return the version of OSU or IMB that stands in the program."""
+    match = re.search(_VERSIONS, program.read_bytes())
+    return next(filter(None, match.groups())).decode() if match else "unknown"
 
 
 @cache

@@ -33,7 +33,7 @@ CORES = len(os.sched_getaffinity(0))
 # conftest.py gives each worker whole files.
 PARTS = {
     "untimed": ["-n", str(CORES)],
-    "waiting": ["-n", str(2 * CORES)],
+    "waiting": ["-n", str(3 * CORES)],
     "timed": [],
 }
 # Leaves four fifths of the cores to compilers, because the second part waits for them.

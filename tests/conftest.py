@@ -34,24 +34,21 @@ def pytest_runtest_makereport(
     return report
 
 
-# Folders whose tests measure no time, so they may run in parallel and while compilers run. Simulated machines
-# have their own clocks.
-UNTIMED = (
-    *(
-        "analysis",
-        "api",
-        "cli",
-        "ingest",
-        "machine",
-        "model",
-        "placement",
-        "plan",
-        "record",
-        "report",
-        "store",
-    ),
-    *("setup", "fuzz", "schedulers", "simulated", "trace", "profiler"),
+# Folders whose tests start no MPI. Together with those of UNTIMED that do not, they measure no time, so they
+# may run in parallel and while compilers run. Simulated machines have their own clocks.
+WITHOUT_MPI = (
+    "analysis",
+    "ingest",
+    "machine",
+    "model",
+    "plan",
+    "record",
+    "report",
+    "store",
+    "fuzz",
+    "simulated",
 )
+UNTIMED = (*WITHOUT_MPI, "api", "cli", "placement", "setup", "schedulers", "trace", "profiler")
 MPIS = {"openmpi", "mpich", "toolchain", "wheel"}
 COMPILING = ("test_headers.py", "test_plain_cmake.py")  # for these tests an MPI is just another compiler
 # Tests that emulate clusters and measure no time. They look for remains in the whole system, so one worker
@@ -71,8 +68,8 @@ WAITING = (
     *("profiler/test_counts.py", "profiler/test_endings.py"),
     *(f"trace/test_{name}.py" for name in ("groups", "mutants", "refused", "replay", "threads")),
 )
-
-
+# Of these, files that take minutes. They begin first, so that no worker is left alone with one.
+LONG = ("faults/", "slurm/", "cli/test_run.py", "launch/test_runner.py", "schedulers/test_jobs.py")
 # Of these, tests that any other kiviat command of this user would disturb: it removes what dead ones left.
 ALONE = ("launch/test_dead_kiviat.py",)
 
@@ -96,14 +93,15 @@ def _in_full(item: pytest.Item) -> bool:
 
 
 def _turn(item: pytest.Item) -> int:
-    """Return the sort key: tests that measure nothing first, in the order of UNTIMED, then native ones, then
-    all others.
+    """Return the sort key: tests that measure nothing first, in the order of UNTIMED, then long ones, then
+    native ones, then all others.
     """
-    folder = item.path.relative_to(TESTS).parts[0]
+    place = item.path.relative_to(TESTS)
+    folder = place.parts[0]
     asked = getattr(item, "fixturenames", ())
     if folder in UNTIMED and (item.path.name in COMPILING or MPIS.isdisjoint(asked)):
         return UNTIMED.index(folder)
-    return len(UNTIMED) + (folder != "native")
+    return len(UNTIMED) + (0 if place.as_posix().startswith(LONG) else 1 if folder == "native" else 2)
 
 
 def _part(item: pytest.Item) -> str:
@@ -126,6 +124,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         return "clusters" if file.removeprefix("tests/").startswith(CLUSTERS) else file
 
     scheduling._split_scope = scope
+    config.option.loadscopereorder = False  # keeps the order of _turn
     return scheduling
 
 
@@ -138,6 +137,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--outcomes", metavar="FILE", help="write how many tests passed, and which did not")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave folders without MPI to the first part, because collecting them takes each worker seconds."""
+    without_mpi = collection_path.parent == TESTS and collection_path.name in WITHOUT_MPI
+    return True if without_mpi and config.getoption("part") in ("waiting", "timed") else None
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
@@ -148,6 +153,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         parts: dict[str, list[pytest.Item]] = {"untimed": [], "waiting": [], "timed": []}
         for item in items:
             parts[_part(item)].append(item)
+            if _part(item) != "untimed" and item.path.relative_to(TESTS).parts[0] in WITHOUT_MPI:
+                raise pytest.UsageError(f"{item.nodeid} starts MPI: take its folder out of WITHOUT_MPI")
         items[:] = parts.pop(part)
         config.hook.pytest_deselected(items=[item for others in parts.values() for item in others])
 

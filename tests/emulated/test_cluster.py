@@ -19,11 +19,10 @@ from kiviat.cli.options.arguments import parsed
 from kiviat.launch.emulated import journal, removal, rights, scripts
 from kiviat.launch.emulated.ceiling import highest_rate
 from kiviat.launch.emulated.cluster import Cluster
-from kiviat.launch.emulated.removal import clean_dead
 from kiviat.launch.emulated.spec import Spec
 from kiviat.record import InputError
 
-from .conftest import in_child, said
+from .conftest import cleaned, in_child, said
 
 
 def test_a_node_is_alone_with_its_link() -> None:
@@ -143,7 +142,7 @@ def test_missing_commands_are_named_with_their_package() -> None:
 def test_a_kept_cluster_outlives_its_maker(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     child = in_child(lambda: Cluster.up(Spec(2, 1), "lab", kept=True))
     assert os.waitpid(child, 0)[1] == 0
-    assert clean_dead() == []
+    assert cleaned() == []
     cluster = Cluster.find("lab")
     assert said(cluster, "n2", "hostname") == "n2\n"
     with subprocess.Popen([*cluster.entering("n1"), "sleep", "60"]) as sleeper:
@@ -157,7 +156,7 @@ def test_a_kept_cluster_outlives_its_maker(state: Path, monkeypatch: pytest.Monk
 def test_a_restart_ends_kept_clusters(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Cluster.up(Spec(1, 1), "lab", kept=True)
     monkeypatch.setattr(journal, "boot", lambda: "another")
-    assert clean_dead() == ["removed emulated cluster lab (1x1), whose kiviat process has ended"]
+    assert cleaned() == ["removed emulated cluster lab (1x1), whose kiviat process has ended"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -28,7 +28,7 @@ from kiviat.launch.process import processes
 from kiviat.launch.process.execution import Execution
 from kiviat.launch.process.processes import Marker
 
-from .conftest import in_child, system, wait_until
+from .conftest import cleaned, in_child, system, wait_until
 from .test_mpi import command
 
 # Moments of the kill after the cluster's first file appears; creation and removal together take about 0.1 s.
@@ -61,7 +61,7 @@ def test_killed_while_creating_or_removing_a_cluster(
         clean_dead()
         assert [folder.name for folder in state.iterdir()] == ["other"]
         assert subprocess.run([*other.entering("n1"), "true"]).returncode == 0
-        assert clean_dead() == []
+        assert cleaned() == []
 
 
 def test_killed_at_any_step_of_its_removal(state: Path) -> None:
@@ -136,7 +136,7 @@ def test_killed_while_ranks_run(
     wait_until(lambda: (folder / "stdout").exists() and (folder / "stdout").read_text().count("\n") == 4)
     ranks = [pid for pid in processes.our_processes() if program in processes.mapped(pid)]
     assert len(ranks) == 4
-    assert clean_dead() == [], "its kiviat lives"
+    assert cleaned() == [] and all(program in processes.mapped(pid) for pid in ranks), "its kiviat lives"
     victims = [child]
     if victim == "kiviat and a rank":
         victims.append(ranks[0])
@@ -208,7 +208,7 @@ def test_a_folder_without_a_journal_is_removed(state: Path) -> None:
     (state / "early").mkdir(parents=True)
     (state / "drafted").mkdir()
     (state / "drafted/cluster.json.new").write_text('{"name": ')
-    assert clean_dead() == []
+    assert cleaned() == []
     assert list(state.iterdir()) == []
 
 
@@ -218,5 +218,5 @@ def test_clusters_of_other_machines_are_left_alone(state: Path, monkeypatch: pyt
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr("socket.gethostname", lambda: "another")
         elsewhere.setattr(journal, "boot", lambda: "another")
-        assert clean_dead() == []
+        assert cleaned() == []
     cluster.down()

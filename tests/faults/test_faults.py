@@ -25,15 +25,15 @@ def namespaces() -> None:
 
 
 def inject(mpi: str, *arguments: str) -> None:
-    command = [sys.executable, "-m", "tests.faults", "--mpi", mpi, "--jobs", "2", *arguments]
+    command = [sys.executable, "-m", "tests.faults", "--mpi", mpi, "--jobs", "3", *arguments]
     done = subprocess.run(
         command, cwd=world.CHECKOUT, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
 
 
-def test_a_fault_in_each_phase(namespaces: None, openmpi: Toolchain) -> None:
-    inject("openmpi", "--trials", "10")
+def test_three_faults_in_each_phase(namespaces: None, openmpi: Toolchain) -> None:
+    inject("openmpi", "--trials", "40")
 
 
 @pytest.mark.full

@@ -144,17 +144,15 @@ def _key(toolchain: Toolchain, source: Path, product: str = PROGRAM) -> str:
             digest.update(str(path.relative_to(source)).encode() + b"\0" + path.read_bytes() + b"\0")
     for path in _site_benchmarks(product):
         digest.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")
-    words = compiler.compiler() or ["c++"]
-    found = shutil.which(words[0])
-    compiled_by = _version(tuple(words), Path(found).stat().st_mtime_ns if found else 0)
+    compiled_by = _version(*(compiler.compiler() or ["c++"]))
     by = hashlib.sha256(compiled_by.encode()).hexdigest()[:_COMPILERS_DIGITS]
     rest = digest.hexdigest()[: 16 - _COMPILERS_DIGITS]
     return f"{_NAMES[product]}{toolchain.family}-{toolchain.version}-{rest}{by}"
 
 
 @cache
-def _version(compiler_words: tuple[str, ...], changed_ns: int) -> str:
-    """Return what the compiler, last changed at `changed_ns`, says of its version."""
+def _version(*compiler_words: str) -> str:
+    """Return what the compiler says of its version."""
     return answer([*compiler_words, "--version"])
 
 
