@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.aggregate.summary import Summary
@@ -208,11 +209,20 @@ def measured_system(
 
 
 def _key(benchmark: str, metric: str, axes: Mapping[str, Scalar]) -> str | None:
+    sources = _sources().get((benchmark, metric))
+    if not sources:
+        return None
     scope = axes.get("scope", _usual_scope(benchmark))
+    return next((key for key, wanted in sources if wanted in (None, scope)), None)
+
+
+@cache
+def _sources() -> Mapping[tuple[str, str], Sequence[tuple[str, str | None]]]:
+    """Return the quantities that each metric of a benchmark may be, with their scopes."""
+    found: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
     for key, source in QUANTITIES.items():
-        if (benchmark, metric) == (source.benchmark, source.metric) and source.scope in (None, scope):
-            return key
-    return None
+        found.setdefault((source.benchmark, source.metric), []).append((key, source.scope))
+    return found
 
 
 def _quantity(summary: Summary, tables: Mapping[tuple[str, str], Grid]) -> Quantity:
