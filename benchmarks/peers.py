@@ -17,8 +17,6 @@ IMB_SET = (
     *("PingPong", "PingPing", "Sendrecv", "Exchange", "Bcast", "Allgather", "Allgatherv"),
     *("Alltoall", "Alltoallv", "Reduce", "Reduce_scatter", "Allreduce", "Barrier"),
 )
-
-
 _VERSIONS = rb"MPI Benchmarks (20\d\d[\w.]*)|OSU MPI[^\n]* v(\d[\w.]*)"
 
 
@@ -46,7 +44,7 @@ def find_program(variable: str, name: str, mpi: Mpi | None = None) -> Path | str
 
 
 def version(program: Path) -> str:
-    """Return the version of OSU or IMB that stands in the program."""
+    """Return the version that a program of OSU or IMB contains, "unknown" if it has none."""
     match = re.search(_VERSIONS, program.read_bytes())
     return next(filter(None, match.groups())).decode() if match else "unknown"
 

@@ -34,8 +34,7 @@ def pytest_runtest_makereport(
     return report
 
 
-# Folders whose tests start no MPI. Together with those of UNTIMED that do not, they measure no time, so they
-# may run in parallel and while compilers run. Simulated machines have their own clocks.
+# Folders whose tests start no MPI. Simulated machines have their own clocks.
 WITHOUT_MPI = (
     "analysis",
     "ingest",
@@ -48,6 +47,7 @@ WITHOUT_MPI = (
     "fuzz",
     "simulated",
 )
+# Folders with tests that start no MPI; these measure no time, so they may run in parallel, beside compilers.
 UNTIMED = (*WITHOUT_MPI, "api", "cli", "placement", "setup", "schedulers", "trace", "profiler")
 MPIS = {"openmpi", "mpich", "toolchain", "wheel"}
 COMPILING = ("test_headers.py", "test_plain_cmake.py")  # for these tests an MPI is just another compiler
@@ -68,7 +68,7 @@ WAITING = (
     *("profiler/test_counts.py", "profiler/test_endings.py"),
     *(f"trace/test_{name}.py" for name in ("groups", "mutants", "refused", "replay", "threads")),
 )
-# Of these, files that take minutes. They begin first, so that no worker is left alone with one.
+# Files among these that take minutes. They begin first, so that no worker is left alone with one.
 LONG = ("faults/", "slurm/", "cli/test_run.py", "launch/test_runner.py", "schedulers/test_jobs.py")
 # Of these, tests that any other kiviat command of this user would disturb: it removes what dead ones left.
 ALONE = ("launch/test_dead_kiviat.py",)

@@ -22,8 +22,8 @@ std::optional<const char*> stop_reason(const Limits& limits, std::span<const dou
 }
 
 std::size_t next_block(const Limits& limits, std::size_t taken, double sample_s, double elapsed_s) {
-  // Ranks spend about this long between two blocks, waiting for the common start and combining their times, so a shorter
-  // block would mostly wait.
+  // Ranks spend about this long between two blocks, waiting for the common start and combining their times, so a
+  // shorter block would mostly wait.
   constexpr double between_s = 100e-6;
   const std::size_t worth = sample_s > 0 ? static_cast<std::size_t>(std::min(between_s / sample_s, 64.0)) : 0;
   const std::size_t wanted =

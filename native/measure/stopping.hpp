@@ -18,8 +18,8 @@ struct Limits {
 std::optional<const char*> stop_reason(const Limits& limits, std::span<const double> samples, double elapsed_s);
 
 // Number of samples to take before stop_reason() is evaluated again. It grows with the number `taken`, and samples that
-// last `sample_s` seconds are not taken in blocks shorter than the time between two blocks, so that the evaluation costs
-// little; it is limited by the rest of the budget and by max_samples.
+// last `sample_s` seconds are not taken in blocks shorter than the time between two blocks, so that the evaluation
+// costs little; it is limited by the rest of the budget and by max_samples.
 std::size_t next_block(const Limits& limits, std::size_t taken, double sample_s, double elapsed_s);
 
 }  // namespace kiviat
