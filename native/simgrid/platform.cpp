@@ -484,9 +484,9 @@ class Machine : public routing::NetZoneImpl {
       } else if (kind == "crossing_ranks") {
         words >> crossing_ranks_;
       } else if (kind == "bucket") {
-        double out, in, packet, rate;
-        words >> out >> in >> packet >> rate >> frame_bytes_ >> header_bytes_;
-        for (Node& node : nodes_) node.out.emplace(out, packet, rate), node.in.emplace(in, packet, rate);
+        double out, in, packet, piece, rate;
+        words >> out >> in >> packet >> piece >> rate >> frame_bytes_ >> header_bytes_;
+        for (Node& node : nodes_) node.out.emplace(out, packet, piece, rate), node.in.emplace(in, packet, piece, rate);
         std::ostringstream seconds;
         seconds << 2 * (std::max(out, in) + packet) / rate;
         refill_s = seconds.str();
