@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kiviat.model.bucket import Bucket, with_pieces, without
+from kiviat.model.disturbed import is_delayed
 from kiviat.model.fit import fit_level, with_exchange
 from kiviat.record import InputError
 from tests.analysis.rows import curve
@@ -55,6 +57,17 @@ def test_single_messages_show_in_what_packets_they_are_sent(piece: int, sizes: t
 
 
 @pytest.mark.parametrize("sizes", [(1600, 2000), (1448 * 2 + 50, 1448 * 3 + 50, 1448 * 4 + 50)])
+@pytest.mark.parametrize(
+    ("launches", "delayed"),
+    [((20e-6, 24e-6, 90e-6), False), ((20e-6, 32e-6, 33e-6), True), ((20e-6,), False)],
+)
+def test_a_single_message_counts_if_half_of_the_launches_agree(
+    launches: tuple[float, ...], delayed: bool
+) -> None:
+    (point,) = curve([(1024, statistics.median(launches))])
+    assert is_delayed(replace(point, launch_medians=launches)) == delayed
+
+
 def test_few_sizes_or_multiples_of_packets_do_not_show_them(sizes: tuple[int, ...]) -> None:
     bucket = replace(BUCKET, frame_bytes=100)
     pieces = replace(bucket, piece_bytes=100)
