@@ -56,7 +56,6 @@ def test_single_messages_show_in_what_packets_they_are_sent(piece: int, sizes: t
     assert with_pieces(bucket, rested, LINK) == sent
 
 
-@pytest.mark.parametrize("sizes", [(1600, 2000), (1448 * 2 + 50, 1448 * 3 + 50, 1448 * 4 + 50)])
 @pytest.mark.parametrize(
     ("launches", "delayed"),
     [((20e-6, 24e-6, 90e-6), False), ((20e-6, 32e-6, 33e-6), True), ((20e-6,), False)],
@@ -68,6 +67,7 @@ def test_a_single_message_counts_if_half_of_the_launches_agree(
     assert is_delayed(replace(point, launch_medians=launches)) == delayed
 
 
+@pytest.mark.parametrize("sizes", [(1600, 2000), (1448 * 2 + 50, 1448 * 3 + 50, 1448 * 4 + 50)])
 def test_few_sizes_or_multiples_of_packets_do_not_show_them(sizes: tuple[int, ...]) -> None:
     bucket = replace(BUCKET, frame_bytes=100)
     pieces = replace(bucket, piece_bytes=100)
