@@ -10,14 +10,9 @@ namespace kiviat::sim {
 class Bucket {
  public:
   // The bucket is full initially. A packet passes whole if the balance is not negative, and may make it negative; so
-  // the last packet of a message, which may be short, needs no tokens of its own. A message longer than a packet is
-  // sent in packets of `piece_bytes`.
-  Bucket(double bytes, double packet_bytes, double piece_bytes, double bytes_per_s)
-      : bytes_(bytes),
-        packet_bytes_(packet_bytes),
-        piece_bytes_(piece_bytes),
-        bytes_per_s_(bytes_per_s),
-        left_(bytes) {}
+  // the last packet of a message, which may be short, needs no tokens of its own.
+  Bucket(double bytes, double packet_bytes, double bytes_per_s)
+      : bytes_(bytes), packet_bytes_(packet_bytes), bytes_per_s_(bytes_per_s), left_(bytes) {}
 
   // Returns how many bytes of a message that arrives now pass without waiting.
   double let_pass(double bytes, double now_s) {
@@ -27,8 +22,7 @@ class Bucket {
     return passes;
   }
   double would_pass(double bytes, double now_s) const {
-    const double last_packet_bytes =
-        bytes <= packet_bytes_ ? bytes : bytes - piece_bytes_ * (std::ceil(bytes / piece_bytes_) - 1);
+    const double last_packet_bytes = bytes - packet_bytes_ * (std::ceil(bytes / packet_bytes_) - 1);
     return std::clamp(balance(now_s) + last_packet_bytes, 0.0, bytes);
   }
 
@@ -37,7 +31,7 @@ class Bucket {
  private:
   double balance(double now_s) const { return std::min(bytes_, left_ + bytes_per_s_ * (now_s - last_s_)); }
 
-  double bytes_, packet_bytes_, piece_bytes_, bytes_per_s_;
+  double bytes_, packet_bytes_, bytes_per_s_;
   double left_;  // balance in bytes; may be negative
   double last_s_ = 0;
 };

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.model.bucket import Bucket, with_pieces, without
+from kiviat.model.bucket import Bucket, without
 from kiviat.model.disturbed import is_delayed
 from kiviat.model.fit import fit_level, with_exchange
 from kiviat.record import InputError
@@ -38,25 +38,6 @@ def test_an_idle_link_lets_the_narrower_bucket_and_the_last_packet_pass(size: in
 
 
 @pytest.mark.parametrize(
-    ("size", "at_once"), [(1000, 1000), (1448, 1448), (1500, 1500), (2000, 1500 + 200), (2896, 1500 + 196)]
-)
-def test_messages_longer_than_a_packet_are_sent_in_pieces(size: int, at_once: float) -> None:
-    assert replace(BUCKET, piece_bytes=300).at_once(size, 1.0, LINK) == at_once
-
-
-@pytest.mark.parametrize("piece", [0, 100])
-@pytest.mark.parametrize("sizes", [(1600, 2000, 2800), (1600, 2000, 2800, 5000)])
-def test_single_messages_show_in_what_packets_they_are_sent(piece: int, sizes: tuple[int, ...]) -> None:
-    """Their processors' costs differ by up to 20 µs, the waits of wrong packets by more."""
-    bucket = replace(BUCKET, frame_bytes=100)
-    sent = replace(bucket, piece_bytes=piece)
-    rested = {
-        size: LATENCY_S * (1 + size / 2000) + (size - sent.at_once(size, 1.0, LINK)) / LINK for size in sizes
-    }
-    assert with_pieces(bucket, rested, LINK) == sent
-
-
-@pytest.mark.parametrize(
     ("launches", "delayed"),
     [((20e-6, 24e-6, 90e-6), False), ((20e-6, 32e-6, 33e-6), True), ((20e-6,), False)],
 )
@@ -65,15 +46,6 @@ def test_a_single_message_counts_if_half_of_the_launches_agree(
 ) -> None:
     (point,) = curve([(1024, statistics.median(launches))])
     assert is_delayed(replace(point, launch_medians=launches)) == delayed
-
-
-@pytest.mark.parametrize("sizes", [(1600, 2000), (1448 * 2 + 50, 1448 * 3 + 50, 1448 * 4 + 50)])
-def test_few_sizes_or_multiples_of_packets_do_not_show_them(sizes: tuple[int, ...]) -> None:
-    bucket = replace(BUCKET, frame_bytes=100)
-    pieces = replace(bucket, piece_bytes=100)
-    rested = {size: LATENCY_S + (size - pieces.at_once(size, 1.0, LINK)) / LINK for size in sizes}
-    noisy = {size: seconds * (1 + 0.01 * (-1) ** at) for at, (size, seconds) in enumerate(rested.items())}
-    assert with_pieces(bucket, noisy, LINK) == bucket
 
 
 def test_a_link_that_is_never_idle_lets_nothing_pass() -> None:
@@ -124,13 +96,11 @@ def test_the_line_behind_the_bucket_is_found_again() -> None:
 
 
 def test_the_file_has_the_bucket_and_gives_the_processors_the_latency(tmp_path: Path) -> None:
-    bucket = replace(BUCKET, piece_bytes=300)
-    structure = replace(KNOWN, link=LINK, link_source="asked for", bucket=bucket, wire_s=0.0)
+    structure = replace(KNOWN, link=LINK, link_source="asked for", bucket=BUCKET, wire_s=0.0)
     machine = written(tmp_path, structure, network=fit_level(POINTS, LINK, BUCKET))
     assert machine.number("nic.bucket_out") == 1500
     assert machine.number("nic.bucket_in") == 4000
     assert machine.number("nic.packet") == 1448
-    assert machine.number("nic.piece") == 300
     first = machine.segments["network"][0]
     assert first.latency.value == 0
     assert first.send is not None and first.send.value == pytest.approx(LATENCY_S / 2, rel=0.02)

@@ -13,8 +13,6 @@ from kiviat.analysis.aggregate.summary import Summary
 # contains no information on MPI. Samples below the second fraction of the link's time passed without waiting.
 _DECIDED, _AT_ONCE = 0.9, 0.5
 _ROUNDS = 100
-# Long messages show their packets if they have so many sizes, and one kind explains them so much better.
-_LEAST_LONG, _CLEARLY = 3, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +20,7 @@ class Bucket:
     """Capacities in bytes.
 
     Of the bucket out of a node, of that into a node, and of a packet, which passes whole. A message is sent
-    in frames of at most `frame_bytes`, each with `header_bytes` in addition. One longer than a packet is sent
-    in packets of `piece_bytes`, if that is not 0.
+    in frames of at most `frame_bytes`, each with `header_bytes` in addition.
     """
 
     out_bytes: float
@@ -31,7 +28,6 @@ class Bucket:
     packet_bytes: float
     frame_bytes: int = 1
     header_bytes: int = 0
-    piece_bytes: float = 0.0
 
     def at_once(self, size: int, every_s: float, rate: float) -> float:
         """Return the bytes of each message that pass without taking time on the link.
@@ -39,8 +35,7 @@ class Bucket:
         Messages of `size` bytes are sent every `every_s` seconds, and the link has `rate` bytes per second.
         """
         least = float(size)
-        packet = self.packet_bytes if size <= self.packet_bytes else self.piece_bytes or self.packet_bytes
-        last_packet = size - packet * (math.ceil(size / packet) - 1)
+        last_packet = size - self.packet_bytes * (math.ceil(size / self.packet_bytes) - 1)
         for capacity in (self.out_bytes, self.in_bytes):
             left = capacity
             for _ in range(_ROUNDS):
@@ -56,26 +51,6 @@ class Bucket:
         frames = max(1, math.ceil(size / self.frame_bytes))
         of_frames = (self.frame_bytes + self.header_bytes) / self.frame_bytes * rate
         return (size + frames * self.header_bytes) / of_frames
-
-
-def with_pieces(bucket: Bucket, rested: Mapping[int, float], rate: float) -> Bucket:
-    """Return the bucket with packets of one frame for long messages, if single messages show them.
-
-    `rested` are times in seconds of single messages on a link of `rate` B/s with a full bucket, by size in
-    bytes. Without the wait for the link they are costs of processors, which change little among sizes above a
-    packet. With wrong packets they seem to, unless all sizes are multiples of these.
-    """
-    long = [size for size in rested if size > bucket.packet_bytes]
-    if len(long) < _LEAST_LONG or bucket.frame_bytes >= bucket.packet_bytes:
-        return bucket
-
-    def spread_s(tried: Bucket) -> float:
-        waits_s = {s: tried.on_link_s(s, rate) - tried.at_once(s, math.inf, rate) / rate for s in long}
-        costs_s = [rested[size] - waits_s[size] for size in long]
-        return max(costs_s) - min(costs_s)
-
-    pieces = replace(bucket, piece_bytes=bucket.frame_bytes)
-    return pieces if spread_s(pieces) < _CLEARLY * spread_s(bucket) else bucket
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from kiviat.record.units import format_value
 # Memory passes of a message within a node, with a shared buffer: a read and a write by each rank.
 _PASSES = 4
 _HALVES = "an emulated link takes only processor time; half of it at each end"
-_PIECE = "single messages a little longer than the bucket wait as if they were sent in frames"
 _AFTER = "a ping-ping took so much longer than a ping-pong"
 _CROSSING = "messages both ways at once took so much longer than a ping-pong"
 _COLLECTIVES = {"MPICH": "mpich", "Open MPI": "ompi", "MVAPICH2": "mvapich2", "Intel MPI": "impi"}
@@ -80,8 +79,6 @@ def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) 
         text.number("bucket_out", text_of(bucket.out_bytes, "B"), "given", "high")
         text.number("bucket_in", text_of(bucket.in_bytes, "B"), "given", "high")
         text.number("packet", text_of(bucket.packet_bytes, "B"), "given", "high")
-        if bucket.piece_bytes:
-            text.number("piece", text_of(bucket.piece_bytes, "B"), "run", "calibrated", _PIECE)
         if bucket.header_bytes:
             text.number("frame", text_of(bucket.frame_bytes, "B"), "given", "high")
             text.number("header", text_of(bucket.header_bytes, "B"), "given", "high")

@@ -21,7 +21,7 @@ from kiviat.launch.emulated.spec import Spec, parse_spec
 from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, load_machine
 from kiviat.machine.modelled.quantity import parse_value
-from kiviat.model.bucket import Bucket, with_pieces
+from kiviat.model.bucket import Bucket
 from kiviat.model.disturbed import is_delayed, is_disturbed, refuse_bad_fit, refuse_off_link, undisturbed
 from kiviat.model.fit import CLOSE, Fitted, fit_level, with_exchange
 from kiviat.model.machine_file import Structure, machine_file
@@ -89,10 +89,7 @@ def execute(request: ModelFitRequest) -> int:
         raise InputError(
             f"{', '.join(request.runs)}: no ping-pong was measured; measure one with `kiviat run pingpong`"
         )
-    bucket, rate = structure.bucket, structure.link
-    if bucket and rate:
-        bucket = with_pieces(bucket, rested, rate)
-    structure = replace(structure, bucket=bucket, left_out=tuple(left_out))
+    structure = replace(structure, left_out=tuple(left_out))
     if structure.link_source and structure.link and "network" in points:
         refuse_off_link(points["network"], structure.link, structure.bucket)
     levels = {}

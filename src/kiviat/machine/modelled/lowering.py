@@ -41,10 +41,9 @@ def platform(machine: Machine) -> str:
     buses = [_buses(machine, text) for _ in range(machine.nodes)]
     _network(machine, text, nics)
     if "nic.bucket_out" in machine.numbers:
-        sizes = [machine.numbers[f"nic.{word}"].value for word in ("bucket_out", "bucket_in", "packet")]
-        piece, rate = machine.number("nic.piece") or sizes[-1], machine.numbers["nic.bandwidth"].value
+        words = ("bucket_out", "bucket_in", "packet", "bandwidth")
         frames = (machine.number("nic.frame") or 1, machine.number("nic.header") or 0)
-        text.add("bucket", *sizes, piece, rate, *frames)
+        text.add("bucket", *(machine.numbers[f"nic.{word}"].value for word in words), *frames)
     for node in range(machine.nodes):
         _cores(machine, text, node, buses[node], nics[node])
     if cache := machine.number("memory.message_cache"):
