@@ -58,7 +58,7 @@ def layout_of(words: JsonObject) -> Layout:
         distances=distances,
     )
     ends = (
-        max(len(layout.fields), *map(sum, layout.texts.values())) <= layout.slots_at
+        max([len(layout.fields), *map(sum, layout.texts.values())]) <= layout.slots_at
         and layout.slot_words == 3 + 3 * len(distances) + layout.size_classes
         and layout.slots_at + layout.slots * layout.slot_words == layout.groups_at
         and layout.groups_at + layout.groups * layout.group_words == layout.rows_at
