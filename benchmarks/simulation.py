@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -123,18 +123,19 @@ def _messages(setting: Setting, toolchain: Toolchain, machine: Machine, bench: P
     ranks = 64
     what, calls = f"messages simulated, {ranks} ranks", _MESSAGES // ranks
     cases = [f"sendrecv bytes=8 mode=fixed warmup=0 iterations={loops}" for loops in (1, calls)]
-    ours_s, plain_s = [], []
     with tempfile.TemporaryDirectory() as folder:
         source, plain = Path(folder, "plain.c"), Path(folder, "plain")
         source.write_text(_PLAIN)
         subprocess.run([toolchain.mpicxx.with_name("smpicc"), "-O2", source, "-o", plain], check=True)
-        for _ in setting.progress(range(setting.times(3, least=1)), f"{ROW}: sendrecv"):
-            ours = [_bench(toolchain, machine, bench, ranks, [case]) for case in cases]
-            theirs = [_run(toolchain, machine, ranks, (plain, str(loops))) for loops in (1, calls)]
-            if failed := next((took.failed for took in (*ours, *theirs) if took.failed), None):
-                return not_measured(ROW, what, "", failed)
-            ours_s.append(ours[1].processor_s - ours[0].processor_s)
-            plain_s.append(theirs[1].processor_s - theirs[0].processor_s)
+        found = _differences(
+            setting,
+            "sendrecv",
+            lambda: [_bench(toolchain, machine, bench, ranks, [case]) for case in cases],
+            lambda: [_run(toolchain, machine, ranks, (plain, str(loops))) for loops in (1, calls)],
+        )
+    if isinstance(found, str):
+        return not_measured(ROW, what, "", found)
+    ours_s, plain_s = found
     messages = (calls - 1) * ranks
     mine, other = (messages / median(seconds) for seconds in (ours_s, plain_s))
     return Finding(
@@ -169,23 +170,28 @@ def _named(pattern: Pattern) -> str:
 def _compared(
     setting: Setting, toolchain: Toolchain, machine: Machine, peer: LogGopSim, pattern: Pattern, calls: int
 ) -> Finding:
-    """Return messages per second from the difference of `calls` calls and one, which leaves out the start."""
     shape = [str(int(pattern.chained)), *map(str, pattern.distances)]
-    ours_s, theirs_s = [], []
     with tempfile.TemporaryDirectory() as folder:
         plain, said = Path(folder, "patterns"), Path(folder, "said")
         subprocess.run([toolchain.mpicxx.with_name("smpicc"), "-O2", _PATTERNS, "-o", plain], check=True)
         programs: list[list[str | Path]] = [[plain, str(number), *shape] for number in (1, calls)]
         schedules = [peer.command(pattern, number, Path(folder)) for number in (1, calls)]
-        for _ in setting.progress(range(setting.times(3, least=1)), f"{ROW}: {pattern.name}"):
-            ours = [_run(toolchain, machine, pattern.ranks, command) for command in programs]
-            theirs = [_took(command, {}, folder, said) for command in schedules]
-            if failed := next((took.failed for took in (*ours, *theirs) if took.failed), None):
-                return not_measured(ROW, _named(pattern), "", failed)
-            if loggopsim.COMPLETE not in said.read_text():
-                return not_measured(ROW, _named(pattern), "", "LogGOPSim did not complete the schedule")
-            ours_s.append(ours[1].processor_s - ours[0].processor_s)
-            theirs_s.append(theirs[1].processor_s - theirs[0].processor_s)
+
+        def theirs() -> list[Took]:
+            one, many = (_took(command, {}, folder, said) for command in schedules)
+            if many.failed is None and loggopsim.COMPLETE not in said.read_text():
+                many = replace(many, failed="LogGOPSim did not complete the schedule")
+            return [one, many]
+
+        found = _differences(
+            setting,
+            pattern.name,
+            lambda: [_run(toolchain, machine, pattern.ranks, command) for command in programs],
+            theirs,
+        )
+    if isinstance(found, str):
+        return not_measured(ROW, _named(pattern), "", found)
+    ours_s, theirs_s = found
     messages = (calls - 1) * pattern.messages
     mine, other = (messages / median(seconds) for seconds in (ours_s, theirs_s))
     return Finding(
@@ -201,6 +207,20 @@ def _compared(
         ),
         {"ours_s": ours_s, "loggopsim_s": theirs_s},
     )
+
+
+def _differences(setting: Setting, name: str, *sides: Callable[[], list[Took]]) -> list[list[float]] | str:
+    """Return, for each side, the processor seconds of many calls minus those of one, which leaves out the
+    start; or why a launch failed. A side launches one call, then many; sides take turns.
+    """
+    found: list[list[float]] = [[] for _ in sides]
+    for _ in setting.progress(range(setting.times(3, least=1)), f"{ROW}: {name}"):
+        for seconds, side in zip(found, sides, strict=True):
+            one, many = side()
+            if failed := one.failed or many.failed:
+                return failed
+            seconds.append(many.processor_s - one.processor_s)
+    return found
 
 
 def _bench(toolchain: Toolchain, machine: Machine, bench: Path, ranks: int, cases: Sequence[str]) -> Took:

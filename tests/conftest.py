@@ -68,10 +68,10 @@ WAITING = (
     *("profiler/test_counts.py", "profiler/test_endings.py"),
     *(f"trace/test_{name}.py" for name in ("groups", "mutants", "refused", "replay", "threads")),
 )
-# Files among these that take minutes. They begin first, so that no worker is left alone with one.
-LONG = ("faults/", "slurm/", "cli/test_run.py", "launch/test_runner.py", "schedulers/test_jobs.py")
 # Of these, tests that any other kiviat command of this user would disturb: it removes what dead ones left.
 ALONE = ("launch/test_dead_kiviat.py",)
+# Those that take minutes. They begin first, so that no worker is left alone with one.
+LONG = ("faults/", "slurm/", "cli/test_run.py", "launch/test_runner.py", "schedulers/test_jobs.py")
 
 
 # Tests that take minutes with the second MPI; `make test` runs only those marked `both_mpis`.
@@ -152,8 +152,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if part := config.getoption("part"):
         parts: dict[str, list[pytest.Item]] = {"untimed": [], "waiting": [], "timed": []}
         for item in items:
-            parts[_part(item)].append(item)
-            if _part(item) != "untimed" and item.path.relative_to(TESTS).parts[0] in WITHOUT_MPI:
+            own = _part(item)
+            parts[own].append(item)
+            if own != "untimed" and item.path.relative_to(TESTS).parts[0] in WITHOUT_MPI:
                 raise pytest.UsageError(f"{item.nodeid} starts MPI: take its folder out of WITHOUT_MPI")
         items[:] = parts.pop(part)
         config.hook.pytest_deselected(items=[item for others in parts.values() for item in others])
