@@ -82,7 +82,7 @@ void Trial::per_call(Operation operation, Calls how) {
     operation(0);  // the first call on a communicator may exchange extra messages for its setup
     for (int calls = round_trips ? host::settling_calls() : 0; calls > 0; --calls) operation(0);
     together();
-    if (!round_trips) host::rest();  // links are idle until the next agreed start, too
+    if (!round_trips) clock::wait_until(clock::now() + host::refill_s());  // as before the next agreed start
     const double start_s = clock::now();
     operation(0);
     const double seconds = worst(how.timed ? clock::now() - start_s : 0);
@@ -113,8 +113,8 @@ void Trial::per_call(Operation operation, Calls how) {
   double timed_ranks = how.timed;
   MPI_Allreduce(MPI_IN_PLACE, &timed_ranks, 1, MPI_DOUBLE, MPI_SUM, all_);
   // Ranks that share a processor cannot all spin until the start of a window.
-  Starts starts{sync == "window" && !session_.oversubscribed && !round_trips, 1.25 * call_s + 2e-6,
-                std::max(0.1 * call_s, 2e-7)};
+  Starts starts{sync == "window" && !session_.oversubscribed && !round_trips,
+                call_s + std::max(0.25 * call_s + 2e-6, host::refill_s()), std::max(0.1 * call_s, 2e-7)};
 
   const auto take = [&](std::int64_t calls) {
     const auto n = static_cast<std::size_t>(calls);

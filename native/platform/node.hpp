@@ -36,9 +36,8 @@ bool carries_payload();
 // through memory. Caches of real machines notice by themselves.
 void sends_from_memory(bool rotating);
 
-// Simulations only: waits until idle links have refilled their token buckets. On real machines, time passes anyway
-// between blocks.
-void rest();
+// Seconds in which idle links refill their token buckets, on modelled and emulated machines; 0 without buckets.
+double refill_s();
 // Number of calls after which short messages have emptied the token buckets as far as they can; 0 without buckets.
 int settling_calls();
 // Number of calls over which a simulation averages a time, because some of them then wait for tokens and others do not;

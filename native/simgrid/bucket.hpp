@@ -10,9 +10,14 @@ namespace kiviat::sim {
 class Bucket {
  public:
   // The bucket is full initially. A packet passes whole if the balance is not negative, and may make it negative; so
-  // the last packet of a message, which may be short, needs no tokens of its own.
-  Bucket(double bytes, double packet_bytes, double bytes_per_s)
-      : bytes_(bytes), packet_bytes_(packet_bytes), bytes_per_s_(bytes_per_s), left_(bytes) {}
+  // the last packet of a message, which may be short, needs no tokens of its own. From `trailer_from_bytes` on that is a
+  // trailer, which contains none of the message's bytes.
+  Bucket(double bytes, double packet_bytes, double trailer_from_bytes, double bytes_per_s)
+      : bytes_(bytes),
+        packet_bytes_(packet_bytes),
+        trailer_from_bytes_(trailer_from_bytes),
+        bytes_per_s_(bytes_per_s),
+        left_(bytes) {}
 
   // Returns how many bytes of a message that arrives now pass without waiting.
   double let_pass(double bytes, double now_s) {
@@ -22,7 +27,8 @@ class Bucket {
     return passes;
   }
   double would_pass(double bytes, double now_s) const {
-    const double last_packet_bytes = bytes - packet_bytes_ * (std::ceil(bytes / packet_bytes_) - 1);
+    const double last_packet_bytes =
+        bytes >= trailer_from_bytes_ ? 0 : bytes - packet_bytes_ * (std::ceil(bytes / packet_bytes_) - 1);
     return std::clamp(balance(now_s) + last_packet_bytes, 0.0, bytes);
   }
 
@@ -31,7 +37,7 @@ class Bucket {
  private:
   double balance(double now_s) const { return std::min(bytes_, left_ + bytes_per_s_ * (now_s - last_s_)); }
 
-  double bytes_, packet_bytes_, bytes_per_s_;
+  double bytes_, packet_bytes_, trailer_from_bytes_, bytes_per_s_;
   double left_;  // balance in bytes; may be negative
   double last_s_ = 0;
 };

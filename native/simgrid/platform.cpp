@@ -13,7 +13,8 @@
 //     cold CACHE_BYTES PASSES CORE_BYTES_PER_S NODE_BYTES_PER_S LEVELS
 //                                                   of messages of the first LEVELS levels
 //     crossing_ranks RANKS                          ranks of a node from which on its messages cross
-//     bucket OUT_BYTES IN_BYTES PACKET_BYTES BYTES_PER_S      token buckets of every node, outgoing and incoming
+//     bucket OUT_BYTES IN_BYTES PACKET_BYTES TRAILER_FROM_BYTES BYTES_PER_S FRAME_BYTES HEADER_BYTES
+//                                                   token buckets of every node, outgoing and incoming
 //     packing BLOCK_S S_PER_B                       of blocks in collectives (simgrid/smpi_overrides/packing.hpp)
 //     mpich3 SHORT_ALLGATHER_BYTES                  -1: MPICH's; before `cold` and `node_aware`
 //                                                   (simgrid/smpi_overrides/mpich3.hpp)
@@ -484,9 +485,9 @@ class Machine : public routing::NetZoneImpl {
       } else if (kind == "crossing_ranks") {
         words >> crossing_ranks_;
       } else if (kind == "bucket") {
-        double out, in, packet, rate;
-        words >> out >> in >> packet >> rate >> frame_bytes_ >> header_bytes_;
-        for (Node& node : nodes_) node.out.emplace(out, packet, rate), node.in.emplace(in, packet, rate);
+        double out, in, packet, trailer, rate;
+        words >> out >> in >> packet >> trailer >> rate >> frame_bytes_ >> header_bytes_;
+        for (Node& node : nodes_) node.out.emplace(out, packet, trailer, rate), node.in.emplace(in, packet, trailer, rate);
         std::ostringstream seconds;
         seconds << 2 * (std::max(out, in) + packet) / rate;
         refill_s = seconds.str();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 
 #include "driver/runner.hpp"
@@ -513,6 +514,28 @@ RANKED_TEST(calls_start_at_a_barrier_when_asked_or_oversubscribed, 1, 2, 4) {
   const Result forced = run("window");
   EXPECT(forced.sync == "barrier");
   EXPECT(forced.missed_windows.value_or(-1) == 0);
+}
+
+// Links of an emulated cluster refill their token buckets before the next call.
+RANKED_TEST(windows_leave_links_time_to_refill, 1) {
+  Session session(world.comm);
+  session.oversubscribed = false;
+  constexpr double refill_s = 2e-3;
+  const auto shortest_rest_s = [&] {
+    double ended_s = -INFINITY, shortest_s = INFINITY;
+    run_trial(session, {{"mode", "fixed"}, {"iterations", "10"}, {"warmup", "1"}}, [&](Trial& t) {
+      t.per_call([&](std::int64_t call) {
+        if (call > 2) shortest_s = std::min(shortest_s, clock::now() - ended_s);  // not the untimed ones
+        spin(20e-6);
+        ended_s = clock::now();
+      });
+    });
+    return shortest_s;
+  };
+  EXPECT(shortest_rest_s() < refill_s);
+  setenv("KIVIAT_REFILL", "0.002", 1);
+  EXPECT(shortest_rest_s() >= refill_s - 20e-6);
+  unsetenv("KIVIAT_REFILL");
 }
 
 RANKED_TEST(windows_that_are_too_short_are_widened, 2) {

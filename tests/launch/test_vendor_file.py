@@ -10,7 +10,7 @@ import pytest
 
 from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.launching import launching
-from kiviat.launch.emulated.spec import Spec
+from kiviat.launch.emulated.spec import Spec, parse_spec
 from kiviat.launch.mpi import vendors
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.command_line import taken_apart
@@ -104,6 +104,14 @@ def test_on_emulated_nodes_as_what_it_derives_from(fancy: Toolchain) -> None:
     told = [launching(cluster, family, "7.1", oversubscribed=True) for family in ("fancy", "mpich")]
     assert told[0] == told[1] and "-launcher-exec" in told[0].arguments
     assert vendors.placements()["fancy"] == ("mpich", "4")
+
+
+def test_ranks_are_told_how_long_their_links_refill() -> None:
+    told = [
+        launching(Cluster.planned(parse_spec(text)), "mpich", "4.0.2", oversubscribed=False).environment
+        for text in ("2x1", "2x1,rate=1Gbit")
+    ]
+    assert "KIVIAT_REFILL" not in told[0] and 200e-6 < float(told[1]["KIVIAT_REFILL"]) < 300e-6
 
 
 def test_missing_rules_are_not_taken_from_another_mpi(fancy: Toolchain) -> None:

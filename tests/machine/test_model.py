@@ -270,6 +270,10 @@ def test_each_number_is_needed_and_checked(table: str, key: str, wrong: str, tmp
             ),
             "has nic.frame, but not nic.bucket_out, nic.bucket_in, nic.packet",
         ),
+        (
+            swap("[nic]", '[nic]\ntrailer_from = { value = "1 kB", source = "P4", confidence = "high" }'),
+            "has nic.trailer_from, but not nic.bucket_out, nic.bucket_in, nic.packet",
+        ),
         (swap('copy_duplex = "half"', 'copy_duplex = "both"'), "core.copy_duplex is 'both'"),
         (drop("buses ="), "lacks memory.buses"),
         (swap('collectives = "mpich"', 'collectives = "fast"'), "mpi.collectives is 'fast'"),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kiviat.model.bucket import Bucket, without
-from kiviat.model.disturbed import is_delayed
+from kiviat.model.bucket import Bucket, with_trailer, without
 from kiviat.model.fit import fit_level, with_exchange
 from kiviat.record import InputError
 from tests.analysis.rows import curve
@@ -38,14 +37,29 @@ def test_an_idle_link_lets_the_narrower_bucket_and_the_last_packet_pass(size: in
 
 
 @pytest.mark.parametrize(
-    ("launches", "delayed"),
-    [((20e-6, 24e-6, 90e-6), False), ((20e-6, 32e-6, 33e-6), True), ((20e-6,), False)],
+    ("size", "at_once"), [(1500, 1500 + 52), (1999, 1500 + 551), (2000, 1500), (2896, 1500)]
 )
-def test_a_single_message_counts_if_half_of_the_launches_agree(
-    launches: tuple[float, ...], delayed: bool
-) -> None:
-    (point,) = curve([(1024, statistics.median(launches))])
-    assert is_delayed(replace(point, launch_medians=launches)) == delayed
+def test_a_trailer_waits_for_the_whole_message(size: int, at_once: float) -> None:
+    assert replace(BUCKET, trailer_from=2000).at_once(size, 1.0, LINK) == min(size, at_once)
+
+
+@pytest.mark.parametrize("ended", [True, False])
+@pytest.mark.parametrize("sizes", [(1600, 2000, 2800), (1600, 2000, 2800, 5000)])
+def test_single_messages_show_a_trailer(ended: bool, sizes: tuple[int, ...]) -> None:
+    """Their processors' costs differ by up to 20 µs, the waits of a wrong rule by more."""
+    sent = replace(BUCKET, trailer_from=1600) if ended else BUCKET
+    rested = {
+        size: LATENCY_S * (1 + size / 2000) + (size - sent.at_once(size, 1.0, LINK)) / LINK for size in sizes
+    }
+    assert (with_trailer(BUCKET, rested, LINK).trailer_from < math.inf) == ended
+
+
+@pytest.mark.parametrize("sizes", [(1600, 2000), (1448 * 2 + 50, 1448 * 3 + 50, 1448 * 4 + 50)])
+def test_few_sizes_or_multiples_of_packets_do_not_show_it(sizes: tuple[int, ...]) -> None:
+    ended = replace(BUCKET, trailer_from=1600)
+    rested = {size: LATENCY_S + (size - ended.at_once(size, 1.0, LINK)) / LINK for size in sizes}
+    noisy = {size: seconds * (1 + 0.01 * (-1) ** at) for at, (size, seconds) in enumerate(rested.items())}
+    assert with_trailer(BUCKET, noisy, LINK) == BUCKET
 
 
 def test_a_link_that_is_never_idle_lets_nothing_pass() -> None:
@@ -96,11 +110,13 @@ def test_the_line_behind_the_bucket_is_found_again() -> None:
 
 
 def test_the_file_has_the_bucket_and_gives_the_processors_the_latency(tmp_path: Path) -> None:
-    structure = replace(KNOWN, link=LINK, link_source="asked for", bucket=BUCKET, wire_s=0.0)
+    bucket = replace(BUCKET, trailer_from=2000)
+    structure = replace(KNOWN, link=LINK, link_source="asked for", bucket=bucket, wire_s=0.0)
     machine = written(tmp_path, structure, network=fit_level(POINTS, LINK, BUCKET))
     assert machine.number("nic.bucket_out") == 1500
     assert machine.number("nic.bucket_in") == 4000
     assert machine.number("nic.packet") == 1448
+    assert machine.number("nic.trailer_from") == 2000
     first = machine.segments["network"][0]
     assert first.latency.value == 0
     assert first.send is not None and first.send.value == pytest.approx(LATENCY_S / 2, rel=0.02)

@@ -45,6 +45,14 @@ def test_the_narrower_bucket_lets_its_bytes_and_the_last_packet_pass_at_once(
     assert less_s == pytest.approx(at_once / RATE, rel=1e-3)
 
 
+@pytest.mark.parametrize(("size", "at_once"), [(29_500, 20_000 + 500), (30_000, 20_000), (64_000, 20_000)])
+def test_a_trailer_waits_for_the_whole_message(small: Simulation, size: int, at_once: int) -> None:
+    changes = bucket(20_000, 30_000)
+    changes["nic"]["trailer_from"] = number("30 kB")
+    less_s = saved(small, changes, 2, f"bcast bytes={size} mode=once")
+    assert less_s == pytest.approx(at_once / RATE, rel=1e-3)
+
+
 def test_messages_of_a_node_share_its_bucket(small: Simulation) -> None:
     """All messages of a node share its bucket: here each node sends three at once."""
     less_s = saved(small, bucket(20_000, 30_000), 4, "alltoall bytes=30000 mode=once")

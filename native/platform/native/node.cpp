@@ -127,7 +127,10 @@ bool carries_payload() { return true; }
 
 void sends_from_memory(bool) {}
 
-void rest() {}
+double refill_s() {
+  const char* given = std::getenv("KIVIAT_REFILL");
+  return given ? std::strtod(given, nullptr) : 0;
+}
 
 int settling_calls() { return 0; }
 int averaged_calls() { return 1; }

@@ -66,10 +66,7 @@ void release(void* memory) {
 
 bool carries_payload() { return verifying(); }
 
-void rest() {
-  if (const char* refill_s = property("refill_s"); *refill_s)
-    simgrid::s4u::this_actor::sleep_for(std::strtod(refill_s, nullptr));
-}
+double refill_s() { return std::strtod(property("refill_s"), nullptr); }
 
 void sends_from_memory(bool rotating) {
   simgrid::s4u::this_actor::get_host()->get_data<Sent>()->from_memory = rotating;

@@ -13,6 +13,8 @@ from kiviat.analysis.aggregate.summary import Summary
 # contains no information on MPI. Samples below the second fraction of the link's time passed without waiting.
 _DECIDED, _AT_ONCE = 0.9, 0.5
 _ROUNDS = 100
+# Long messages show their trailer if they have so many sizes, and it explains them so much better.
+_LEAST_LONG, _CLEARLY = 3, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,8 @@ class Bucket:
     """Capacities in bytes.
 
     Of the bucket out of a node, of that into a node, and of a packet, which passes whole. A message is sent
-    in frames of at most `frame_bytes`, each with `header_bytes` in addition.
+    in frames of at most `frame_bytes`, each with `header_bytes` in addition. From `trailer_from` bytes on, a
+    message ends with a packet that contains none of its bytes.
     """
 
     out_bytes: float
@@ -28,6 +31,7 @@ class Bucket:
     packet_bytes: float
     frame_bytes: int = 1
     header_bytes: int = 0
+    trailer_from: float = math.inf
 
     def at_once(self, size: int, every_s: float, rate: float) -> float:
         """Return the bytes of each message that pass without taking time on the link.
@@ -36,6 +40,8 @@ class Bucket:
         """
         least = float(size)
         last_packet = size - self.packet_bytes * (math.ceil(size / self.packet_bytes) - 1)
+        if size >= self.trailer_from:
+            last_packet = 0.0
         for capacity in (self.out_bytes, self.in_bytes):
             left = capacity
             for _ in range(_ROUNDS):
@@ -51,6 +57,26 @@ class Bucket:
         frames = max(1, math.ceil(size / self.frame_bytes))
         of_frames = (self.frame_bytes + self.header_bytes) / self.frame_bytes * rate
         return (size + frames * self.header_bytes) / of_frames
+
+
+def with_trailer(bucket: Bucket, rested: Mapping[int, float], rate: float) -> Bucket:
+    """Return the bucket with a trailer of messages longer than a packet, if single messages show one.
+
+    `rested` are times in seconds of single messages on a link of `rate` B/s with a full bucket, by size in
+    bytes. Without the wait for the link they are costs of processors, which change little among sizes above a
+    packet. With a wait that is wrong they seem to, unless all sizes are multiples of a packet.
+    """
+    long = [size for size in rested if size > bucket.packet_bytes]
+    if len(long) < _LEAST_LONG:
+        return bucket
+
+    def spread_s(tried: Bucket) -> float:
+        waits_s = {s: tried.on_link_s(s, rate) - tried.at_once(s, math.inf, rate) / rate for s in long}
+        costs_s = [rested[size] - waits_s[size] for size in long]
+        return max(costs_s) - min(costs_s)
+
+    ended = min((replace(bucket, trailer_from=size) for size in long), key=spread_s)
+    return ended if spread_s(ended) < _CLEARLY * spread_s(bucket) else bucket
 
 
 @dataclass(frozen=True, slots=True)

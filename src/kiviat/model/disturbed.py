@@ -38,11 +38,6 @@ def is_disturbed(point: Summary) -> bool:
     return _apart(point) > _APART
 
 
-def is_delayed(single: Summary) -> bool:
-    """True if something else delayed most launches of a single message, which nothing makes quicker."""
-    return single.median > _APART * min(single.launch_medians)
-
-
 def _apart(point: Summary) -> float:
     """Return the ratio between launches: of the ends of the 95 % interval, or else of the range."""
     if point.low is not None and point.high is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from kiviat.record.units import format_value
 # Memory passes of a message within a node, with a shared buffer: a read and a write by each rank.
 _PASSES = 4
 _HALVES = "an emulated link takes only processor time; half of it at each end"
+_TRAILER = "single messages longer than the bucket wait for tokens even for their last packet"
 _AFTER = "a ping-ping took so much longer than a ping-pong"
 _CROSSING = "messages both ways at once took so much longer than a ping-pong"
 _COLLECTIVES = {"MPICH": "mpich", "Open MPI": "ompi", "MVAPICH2": "mvapich2", "Intel MPI": "impi"}
@@ -79,6 +81,8 @@ def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) 
         text.number("bucket_out", text_of(bucket.out_bytes, "B"), "given", "high")
         text.number("bucket_in", text_of(bucket.in_bytes, "B"), "given", "high")
         text.number("packet", text_of(bucket.packet_bytes, "B"), "given", "high")
+        if bucket.trailer_from < math.inf:
+            text.number("trailer_from", text_of(bucket.trailer_from, "B"), "run", "calibrated", _TRAILER)
         if bucket.header_bytes:
             text.number("frame", text_of(bucket.frame_bytes, "B"), "given", "high")
             text.number("header", text_of(bucket.header_bytes, "B"), "given", "high")

@@ -21,8 +21,8 @@ from kiviat.launch.emulated.spec import Spec, parse_spec
 from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, load_machine
 from kiviat.machine.modelled.quantity import parse_value
-from kiviat.model.bucket import Bucket
-from kiviat.model.disturbed import is_delayed, is_disturbed, refuse_bad_fit, refuse_off_link, undisturbed
+from kiviat.model.bucket import Bucket, with_trailer
+from kiviat.model.disturbed import is_disturbed, refuse_bad_fit, refuse_off_link, undisturbed
 from kiviat.model.fit import CLOSE, Fitted, fit_level, with_exchange
 from kiviat.model.machine_file import Structure, machine_file
 from kiviat.model.pairs import curves
@@ -82,14 +82,18 @@ def execute(request: ModelFitRequest) -> int:
         both_ways = {**curves(run, summaries, "sendrecv"), **curves(run, summaries, "pingping")}
         for level, found in both_ways.items():
             exchanges[level] = tuple(point for point in found if not is_disturbed(point))
-        # Between two ranks, a broadcast is one message; each call begins after a rest.
+        # Between two ranks, a broadcast is one message; each call begins after a rest. Even if launches
+        # differ, their median says more than other sizes do.
         singles = curves(run, summaries, "bcast").get("network", [])
-        rested |= {size_of(point): point.median for point in singles if not is_delayed(point)}
+        rested |= {size_of(point): point.median for point in singles}
     if not points:
         raise InputError(
             f"{', '.join(request.runs)}: no ping-pong was measured; measure one with `kiviat run pingpong`"
         )
-    structure = replace(structure, left_out=tuple(left_out))
+    bucket, rate = structure.bucket, structure.link
+    if bucket and rate:
+        bucket = with_trailer(bucket, rested, rate)
+    structure = replace(structure, bucket=bucket, left_out=tuple(left_out))
     if structure.link_source and structure.link and "network" in points:
         refuse_off_link(points["network"], structure.link, structure.bucket)
     levels = {}

@@ -58,6 +58,11 @@ class Shaping:
         return min(max(self.bucket_bytes, _LEAST_SEGMENT_BYTES), _LARGEST_SEGMENT_BYTES)
 
     @property
+    def refill_s(self) -> float:
+        """Time in which an idle link fills its bucket, which a whole segment may have overdrawn."""
+        return (self.bucket_bytes + self.segment_bytes) * 8 / self.rate_bit_per_s
+
+    @property
     def queued_bytes(self) -> int:
         """Limit on the bytes of one connection in its node's queue: four segments.
 

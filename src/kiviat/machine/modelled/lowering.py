@@ -8,6 +8,7 @@ from kiviat.machine.modelled.machine import LEVELS, Machine, segment_numbers
 
 _LIST_END = "-"
 _UNLIMITED = 1e15  # in B/s
+_NEVER_BYTES = 1e18  # longer than any message
 
 
 class _Lines:
@@ -41,9 +42,10 @@ def platform(machine: Machine) -> str:
     buses = [_buses(machine, text) for _ in range(machine.nodes)]
     _network(machine, text, nics)
     if "nic.bucket_out" in machine.numbers:
-        words = ("bucket_out", "bucket_in", "packet", "bandwidth")
+        sizes = [machine.numbers[f"nic.{word}"].value for word in ("bucket_out", "bucket_in", "packet")]
+        trailer, rate = machine.number("nic.trailer_from"), machine.numbers["nic.bandwidth"].value
         frames = (machine.number("nic.frame") or 1, machine.number("nic.header") or 0)
-        text.add("bucket", *(machine.numbers[f"nic.{word}"].value for word in words), *frames)
+        text.add("bucket", *sizes, _NEVER_BYTES if trailer is None else trailer, rate, *frames)
     for node in range(machine.nodes):
         _cores(machine, text, node, buses[node], nics[node])
     if cache := machine.number("memory.message_cache"):

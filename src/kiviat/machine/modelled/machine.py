@@ -45,6 +45,7 @@ _FIELDS: Mapping[str, tuple[str, bool]] = {
     "nic.bucket_out": ("B", False),
     "nic.bucket_in": ("B", False),
     "nic.packet": ("B", False),
+    "nic.trailer_from": ("B", False),
     "nic.frame": ("B", False),
     "nic.header": ("B", False),
     "topology.link": ("B/s", True),
@@ -610,8 +611,9 @@ def _refuse_contradictions(machine: Machine) -> None:
     for together in (_BUCKET, _FRAMES, _COLD, _SHARED):
         if 0 < sum(place in machine.numbers for place in together) < len(together):
             raise InputError(f"{where} has only some of {', '.join(together)}; give all or none")
-    if _FRAMES[0] in machine.numbers and _BUCKET[0] not in machine.numbers:
-        raise InputError(f"{where} has nic.frame, but not {', '.join(_BUCKET)}; set them, too")
+    of_buckets = [place for place in (_FRAMES[0], "nic.trailer_from") if place in machine.numbers]
+    if of_buckets and _BUCKET[0] not in machine.numbers:
+        raise InputError(f"{where} has {of_buckets[0]}, but not {', '.join(_BUCKET)}; set them, too")
     if (cold := machine.number("memory.cold_passes")) and cold > _MOST_PASSES:
         raise InputError(f"memory.cold_passes is {cold:g} in {where}; give at most {_MOST_PASSES}")
     if _SHARED[0] in machine.numbers and not machine.node_aware:
