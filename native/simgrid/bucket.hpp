@@ -10,8 +10,8 @@ namespace kiviat::sim {
 class Bucket {
  public:
   // The bucket is full initially. A packet passes whole if the balance is not negative, and may make it negative; so
-  // the last packet of a message, which may be short, needs no tokens of its own. From `trailer_from_bytes` on that is a
-  // trailer, which contains none of the message's bytes.
+  // the last packet of a message, which may be short, needs no tokens of its own. From `trailer_from_bytes` on another
+  // packet follows, which contains none of the message's bytes.
   Bucket(double bytes, double packet_bytes, double trailer_from_bytes, double bytes_per_s)
       : bytes_(bytes),
         packet_bytes_(packet_bytes),

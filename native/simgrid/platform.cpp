@@ -487,7 +487,8 @@ class Machine : public routing::NetZoneImpl {
       } else if (kind == "bucket") {
         double out, in, packet, trailer, rate;
         words >> out >> in >> packet >> trailer >> rate >> frame_bytes_ >> header_bytes_;
-        for (Node& node : nodes_) node.out.emplace(out, packet, trailer, rate), node.in.emplace(in, packet, trailer, rate);
+        for (Node& node : nodes_)
+          node.out.emplace(out, packet, trailer, rate), node.in.emplace(in, packet, trailer, rate);
         std::ostringstream seconds;
         seconds << 2 * (std::max(out, in) + packet) / rate;
         refill_s = seconds.str();

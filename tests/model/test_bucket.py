@@ -44,22 +44,34 @@ def test_a_trailer_waits_for_the_whole_message(size: int, at_once: float) -> Non
 
 
 @pytest.mark.parametrize("ended", [True, False])
-@pytest.mark.parametrize("sizes", [(1600, 2000, 2800), (1600, 2000, 2800, 5000)])
-def test_single_messages_show_a_trailer(ended: bool, sizes: tuple[int, ...]) -> None:
-    """Their processors' costs differ by up to 20 µs, the waits of a wrong rule by more."""
+@pytest.mark.parametrize("alone", [(1600, 2000, 2800), (1600, 2000, 2800, 5000), ()])
+def test_messages_show_a_trailer(ended: bool, alone: tuple[int, ...]) -> None:
+    """In single messages and in ping-pongs: costs of processors differ by less than waits of a wrong rule."""
     sent = replace(BUCKET, trailer_from=1600) if ended else BUCKET
-    rested = {
-        size: LATENCY_S * (1 + size / 2000) + (size - sent.at_once(size, 1.0, LINK)) / LINK for size in sizes
-    }
-    assert (with_trailer(BUCKET, rested, LINK).trailer_from < math.inf) == ended
+
+    def seen_s(size: int, every_s: float) -> float:
+        waits_s = (size - sent.at_once(size, every_s, LINK)) / LINK
+        return LATENCY_S * (1 + min(size, 2000) / 2000) + waits_s
+
+    ping_pongs = [] if alone else [(1 << k, seen_s(1 << k, 1.0)) for k in range(12, 18)]
+    rested = {size: seen_s(size, math.inf) for size in alone}
+    assert (with_trailer(BUCKET, curve(ping_pongs), LINK, rested).trailer_from < math.inf) == ended
+
+
+def test_a_trailer_begins_where_it_is_needed() -> None:
+    """Shorter messages that have been sent without one keep their last packet."""
+    sent = replace(BUCKET, trailer_from=5000)
+    sizes = (1600, 2000, 3500, 5000, 7000, 9000, 12_000)
+    rested = {size: LATENCY_S + (size - sent.at_once(size, math.inf, LINK)) / LINK for size in sizes}
+    assert with_trailer(BUCKET, (), LINK, rested) == sent
 
 
 @pytest.mark.parametrize("sizes", [(1600, 2000), (1448 * 2 + 50, 1448 * 3 + 50, 1448 * 4 + 50)])
 def test_few_sizes_or_multiples_of_packets_do_not_show_it(sizes: tuple[int, ...]) -> None:
     ended = replace(BUCKET, trailer_from=1600)
-    rested = {size: LATENCY_S + (size - ended.at_once(size, 1.0, LINK)) / LINK for size in sizes}
-    noisy = {size: seconds * (1 + 0.01 * (-1) ** at) for at, (size, seconds) in enumerate(rested.items())}
-    assert with_trailer(BUCKET, noisy, LINK) == BUCKET
+    rested = {size: LATENCY_S + (size - ended.at_once(size, math.inf, LINK)) / LINK for size in sizes}
+    noisy = {size: seconds * (1 + 0.1 * (-1) ** at) for at, (size, seconds) in enumerate(rested.items())}
+    assert with_trailer(BUCKET, (), LINK, noisy) == BUCKET
 
 
 def test_a_link_that_is_never_idle_lets_nothing_pass() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,8 +14,9 @@ from kiviat.analysis.aggregate.summary import Summary
 # contains no information on MPI. Samples below the second fraction of the link's time passed without waiting.
 _DECIDED, _AT_ONCE = 0.9, 0.5
 _ROUNDS = 100
-# Long messages show their trailer if they have so many sizes, and it explains them so much better.
-_LEAST_LONG, _CLEARLY = 3, 0.5
+# Long messages show their trailer if they have so many sizes, and it explains them so much better. It begins
+# at the largest size that explains them as well, within the last factor.
+_LEAST_LONG, _CLEARLY, _AS_GOOD = 3, 0.5, 1.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Bucket:
 
     Of the bucket out of a node, of that into a node, and of a packet, which passes whole. A message is sent
     in frames of at most `frame_bytes`, each with `header_bytes` in addition. From `trailer_from` bytes on, a
-    message ends with a packet that contains none of its bytes.
+    packet follows that contains none of the message's bytes.
     """
 
     out_bytes: float
@@ -59,24 +61,35 @@ class Bucket:
         return (size + frames * self.header_bytes) / of_frames
 
 
-def with_trailer(bucket: Bucket, rested: Mapping[int, float], rate: float) -> Bucket:
-    """Return the bucket with a trailer of messages longer than a packet, if single messages show one.
+def with_trailer(
+    bucket: Bucket, points: Sequence[Summary], rate: float, rested: Mapping[int, float]
+) -> Bucket:
+    """Return the bucket with the size from which messages end with a trailer, if the times show one.
 
-    `rested` are times in seconds of single messages on a link of `rate` B/s with a full bucket, by size in
-    bytes. Without the wait for the link they are costs of processors, which change little among sizes above a
-    packet. With a wait that is wrong they seem to, unless all sizes are multiples of a packet.
+    `points` are ping-pongs on a link of `rate` B/s, which carries a message every two ping-pong times;
+    `rested` are times in seconds, by size in bytes, of single messages on a link with a full bucket.
+    Without the wait for the link, both are costs of processors, which change little among sizes above a
+    packet. If the wait is wrong they seem to, by what the last packet needs.
     """
-    long = [size for size in rested if size > bucket.packet_bytes]
+    steady = {size_of(point): (point.median, 2 * point.median) for point in points}
+    seen = steady | {size: (seconds, math.inf) for size, seconds in rested.items()}
+    long = {size: times for size, times in seen.items() if size > bucket.packet_bytes}
     if len(long) < _LEAST_LONG:
         return bucket
 
-    def spread_s(tried: Bucket) -> float:
-        waits_s = {s: tried.on_link_s(s, rate) - tried.at_once(s, math.inf, rate) / rate for s in long}
-        costs_s = [rested[size] - waits_s[size] for size in long]
-        return max(costs_s) - min(costs_s)
+    def misfit(tried: Bucket) -> float:
+        costs_s = {
+            size: seen_s - tried.on_link_s(size, rate) + tried.at_once(size, every_s, rate) / rate
+            for size, (seen_s, every_s) in long.items()
+        }
+        usual_s = statistics.median(costs_s.values())
+        return sum(abs(cost_s - usual_s) / long[size][0] for size, cost_s in costs_s.items())
 
-    ended = min((replace(bucket, trailer_from=size) for size in long), key=spread_s)
-    return ended if spread_s(ended) < _CLEARLY * spread_s(bucket) else bucket
+    misfits = {size: misfit(replace(bucket, trailer_from=size)) for size in long}
+    least = min(misfits.values())
+    if least >= _CLEARLY * misfit(bucket):
+        return bucket
+    return replace(bucket, trailer_from=max(size for size, of in misfits.items() if of <= _AS_GOOD * least))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from kiviat.record.units import format_value
 # Memory passes of a message within a node, with a shared buffer: a read and a write by each rank.
 _PASSES = 4
 _HALVES = "an emulated link takes only processor time; half of it at each end"
-_TRAILER = "single messages longer than the bucket wait for tokens even for their last packet"
+_TRAILER = "from this size on, messages wait for tokens even for their last packet"
 _AFTER = "a ping-ping took so much longer than a ping-pong"
 _CROSSING = "messages both ways at once took so much longer than a ping-pong"
 _COLLECTIVES = {"MPICH": "mpich", "Open MPI": "ompi", "MVAPICH2": "mvapich2", "Intel MPI": "impi"}

@@ -92,7 +92,7 @@ def execute(request: ModelFitRequest) -> int:
         )
     bucket, rate = structure.bucket, structure.link
     if bucket and rate:
-        bucket = with_trailer(bucket, rested, rate)
+        bucket = with_trailer(bucket, points.get("network", ()), rate, rested)
     structure = replace(structure, bucket=bucket, left_out=tuple(left_out))
     if structure.link_source and structure.link and "network" in points:
         refuse_off_link(points["network"], structure.link, structure.bucket)

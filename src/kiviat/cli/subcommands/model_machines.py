@@ -52,7 +52,7 @@ _MEANINGS = {
     "nic.bucket_out": "what an idle link lets out at once",
     "nic.bucket_in": "what an idle link lets in at once",
     "nic.packet": "packet of a link with a bucket",
-    "nic.trailer_from": "messages that end with a packet of their own",
+    "nic.trailer_from": "messages that wait for all their tokens",
     "nic.frame": "bytes of a message in a frame of such a link",
     "nic.header": "bytes of a frame's headers",
     "topology.link": "cable, each way",
