@@ -34,7 +34,7 @@ void Trial::begin(const Operation& operation) {
     result_.check_reason = payload::not_moved;
     return;
   }
-  const bool nothing_to_see = !custom_check_ && (expected_.empty() && sums_.empty() ? true : bytes_ == 0);
+  const bool nothing_to_see = !custom_check_ && ((expected_.empty() && sums_.empty()) || bytes_ == 0);
   if (worst(!nothing_to_see) == 0) {
     result_.check_reason = "no payload";
     return;

@@ -82,7 +82,7 @@ void Trial::per_call(Operation operation, Calls how) {
     operation(0);  // the first call on a communicator may exchange extra messages for its setup
     for (int calls = round_trips ? host::settling_calls() : 0; calls > 0; --calls) operation(0);
     together();
-    if (!round_trips) clock::wait_until(clock::now() + host::refill_s());  // as before the next agreed start
+    if (!round_trips) clock::wait_until(clock::now() + host::refill_s());  // as long as links rest before each call
     const double start_s = clock::now();
     operation(0);
     const double seconds = worst(how.timed ? clock::now() - start_s : 0);
@@ -112,9 +112,11 @@ void Trial::per_call(Operation operation, Calls how) {
   const GlobalClock& global = session_.global_clock;
   double timed_ranks = how.timed;
   MPI_Allreduce(MPI_IN_PLACE, &timed_ranks, 1, MPI_DOUBLE, MPI_SUM, all_);
-  // Ranks that share a processor cannot all spin until the start of a window.
-  Starts starts{sync == "window" && !session_.oversubscribed && !round_trips,
-                call_s + std::max(0.25 * call_s + 2e-6, host::refill_s()), std::max(0.1 * call_s, 2e-7)};
+  // Ranks that share a processor cannot all spin until the start of a window. They need no rest of the links either:
+  // they wait longer for one another.
+  const double refill_s = session_.oversubscribed ? 0 : host::refill_s();
+  Starts starts{sync == "window" && !session_.oversubscribed && !round_trips, 1.25 * call_s + 2e-6 + refill_s,
+                std::max(0.1 * call_s, 2e-7)};
 
   const auto take = [&](std::int64_t calls) {
     const auto n = static_cast<std::size_t>(calls);
@@ -125,7 +127,8 @@ void Trial::per_call(Operation operation, Calls how) {
     together();
     operation(call);
     if (starts.window) {
-      first_s = global.to_global(clock::now()) + 50e-6 + std::min(4 * starts.length_s, 100e-6);
+      const double pause_s = std::max(std::min(4 * starts.length_s, 100e-6), refill_s);
+      first_s = global.to_global(clock::now()) + 50e-6 + pause_s;
       MPI_Bcast(&first_s, 1, MPI_DOUBLE, 0, all_);
     }
     for (std::size_t i = 0; i < n; ++i) {
@@ -135,7 +138,10 @@ void Trial::per_call(Operation operation, Calls how) {
         start_s = clock::wait_until(due_s);
         late_s = start_s - due_s;
       } else {
-        if (!round_trips) together();
+        if (!round_trips) {
+          clock::wait_until(clock::now() + refill_s);
+          together();
+        }
         start_s = clock::now();
       }
       operation(call + static_cast<std::int64_t>(i));
@@ -170,13 +176,11 @@ void Trial::per_call(Operation operation, Calls how) {
   };
 
   if (fixed) {
-    // Repeats calls that missed their start; the limit bounds the time if all calls miss it.
-    for (std::int64_t taken = 0, in_vain = 0; taken < iterations_ && in_vain < 1000;) {
-      const std::int64_t before = taken;
+    // Repeats calls that missed their start. After a few blocks in vain, calls start at a barrier and miss none.
+    for (std::int64_t taken = 0; taken < iterations_;) {
       take(std::min<std::int64_t>(iterations_ - taken, 4096));
       taken = static_cast<std::int64_t>(time.samples.count());
       MPI_Bcast(&taken, 1, MPI_INT64_T, 0, all_);
-      in_vain = taken > before ? 0 : in_vain + 1;
     }
     result_.stopped_by = "fixed";
   } else {

@@ -24,7 +24,7 @@ struct Session {
   double processors_per_rank;      // on the node with the fewest processors per rank
   bool oversubscribed;             // more ranks than processors on some node
   std::size_t cache_bytes;         // last-level cache, for off-cache buffers
-  std::size_t memory_share_bytes;  // this rank's share of the available memory, limit of one buffer
+  std::size_t memory_share_bytes;  // this rank's share of the available memory, limit of all its buffers
   double mpi_init_s = 0;           // seconds that MPI_Init took on this rank
   Instruments instruments = {};    // of this rank
   // Called on rank 0 of the members with the completed share, 0 to 1, of a long case; may be empty.

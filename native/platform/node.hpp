@@ -38,10 +38,11 @@ void sends_from_memory(bool rotating);
 
 // Seconds in which idle links refill their token buckets, on modelled and emulated machines; 0 without buckets.
 double refill_s();
-// Number of calls after which short messages have emptied the token buckets as far as they can; 0 without buckets.
+// Simulations only: number of calls after which short messages have emptied the token buckets as far as they can; 0
+// without buckets.
 int settling_calls();
-// Number of calls over which a simulation averages a time, because some of them then wait for tokens and others do not;
-// 1 without buckets.
+// Simulations only: number of calls over which a time is averaged, because some of them then wait for tokens and others
+// do not; 1 without buckets.
 int averaged_calls();
 
 }  // namespace kiviat::host

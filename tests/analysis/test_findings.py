@@ -130,7 +130,7 @@ def test_two_modes() -> None:
     assert (
         finding.headline == "1 of 5 launches is 2.00 times as fast as the others: pingpong of 8 B on 2 ranks"
     )
-    assert "kiviat run --bind" in finding.detail
+    assert "kiviat run --bind core" in finding.detail
     assert not findings_of_kind([bimodal], "unstable")
     worse = case([1e-6, 1e-6, 3e-6, 1e-6, 1e-6], case="bcast/ranks=2/bytes=8", benchmark="bcast")
     (finding,) = findings_of_kind([bimodal, worse], "two-modes")

@@ -252,9 +252,9 @@ def test_a_plan_is_named_like_a_benchmark(kiviat: Kiviat) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("pingpog",), "unknown benchmark 'pingpog' in the command line; did you mean 'pingpong'?"),
-        (("npb-quik",), "unknown benchmark 'npb-quik' in the command line; did you mean 'npb-quick'?"),
-        (("hpc",), "unknown benchmark 'hpc' in the command line; did you mean 'hpcc'?"),
+        (("pingpog",), "unknown benchmark or plan 'pingpog' in the command line; did you mean 'pingpong'?"),
+        (("npb-quik",), "plan 'npb-quik' in the command line; did you mean 'npb-quick'?"),
+        (("hpc",), "unknown benchmark or plan 'hpc' in the command line; did you mean 'hpcc'?"),
         (("xyz",), f"plans are {PLANS}"),
         (("quick", "full"), "several plans in the command line: quick, full; give one"),
         (("-m", "8Q"), "size '8Q' in the command line is not a size"),

@@ -37,7 +37,7 @@ def test_collectives_and_b_eff_follow_from_ping_pong(
     except InputError as error:
         pytest.skip(str(error))
     near, far = (("--on", f"emulated:{nodes},rate={rate}", "--mpi", mpi) for nodes in ("1x2", "2x1"))
-    # Broadcasts of sizes that are no multiples of a packet show in what packets an MPI sends.
+    # Broadcasts of sizes that are no multiples of a packet show from where on the last packet waits, too.
     pairs, single = ("pingpong", "pingping", "-m", "0:4M"), ("bcast", "-m", "0:64K,20000,24000,28000")
     errors: list[float] = []
     for attempt in range(TRIES):
@@ -55,6 +55,6 @@ def test_collectives_and_b_eff_follow_from_ping_pong(
             for line in csv.DictReader(capsys.readouterr().out.splitlines()):
                 errors.append(abs(float(line["error"])))
         assert load_machine(file).hash == frozen
-        if statistics.median(errors) <= 0.15:
+        if statistics.median(errors) <= 0.1:
             break
-    assert errors and statistics.median(errors) <= 0.15, errors
+    assert errors and statistics.median(errors) <= 0.1, errors

@@ -109,9 +109,10 @@ def test_on_emulated_nodes_as_what_it_derives_from(fancy: Toolchain) -> None:
 def test_ranks_are_told_how_long_their_links_refill() -> None:
     told = [
         launching(Cluster.planned(parse_spec(text)), "mpich", "4.0.2", oversubscribed=False).environment
-        for text in ("2x1", "2x1,rate=1Gbit")
+        for text in ("2x1", "1x2,rate=1Gbit", "2x1,rate=1Gbit")
     ]
-    assert "KIVIAT_REFILL" not in told[0] and 200e-6 < float(told[1]["KIVIAT_REFILL"]) < 300e-6
+    assert not any("KIVIAT_REFILL" in environment for environment in told[:2])
+    assert float(told[2]["KIVIAT_REFILL"]) == pytest.approx(3 * 131.072e-6, rel=1e-3)
 
 
 def test_missing_rules_are_not_taken_from_another_mpi(fancy: Toolchain) -> None:

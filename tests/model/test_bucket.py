@@ -53,7 +53,8 @@ def test_messages_show_a_trailer(ended: bool, alone: tuple[int, ...]) -> None:
         waits_s = (size - sent.at_once(size, every_s, LINK)) / LINK
         return LATENCY_S * (1 + min(size, 2000) / 2000) + waits_s
 
-    ping_pongs = [] if alone else [(1 << k, seen_s(1 << k, 1.0)) for k in range(12, 18)]
+    sizes = [] if alone else [1 << k for k in range(18)]
+    ping_pongs = [(size, max(seen_s(size, 1.0), size / 2 / LINK)) for size in sizes]
     rested = {size: seen_s(size, math.inf) for size in alone}
     assert (with_trailer(BUCKET, curve(ping_pongs), LINK, rested).trailer_from < math.inf) == ended
 

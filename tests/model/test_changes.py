@@ -84,6 +84,7 @@ def test_another_topology_gets_parameters_that_fit() -> None:
         (("nic.host_bus=3 GB/s", "nic.host_bus_duplex=half"), "nic.host_bus", 3e9),
         (("mpi.collective.block=2 us",), "mpi.collective.block", 2e-6),
         (("power.node=100 W",), "power.node", 100.0),
+        (("mpi.crossing_ranks=4",), "mpi.crossing_ranks", 4.0),
     ],
 )
 def test_a_number_that_the_file_omits_can_be_set(settings: Sequence[str], place: str, value: float) -> None:
@@ -123,6 +124,7 @@ def test_every_pair_of_nodes_is_joined(kind: str, nodes: int) -> None:
         ("nic.host_bus=2x", "the machine file omits nic.host_bus"),
         ("nic.host_bus=2 GB/s", "only one of nic.host_bus and nic.host_bus_duplex"),
         ("mpi.network.bandwith=1 GB/s", "no such number"),
+        ("mpi.collective.blok=1 us", "no such number"),
         ("memory.buses=none", "socket, node"),
         ("radix=8", "a crossbar has no radix"),
         ("nodes=1.3x", "whole number"),

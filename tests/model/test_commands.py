@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from kiviat.analysis.aggregate.known_errors import error_text, known_errors
 from kiviat.cli.main import main
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.machine.modelled.machine import find_machine, load_machine
+from kiviat.model.bucket import Bucket
 from kiviat.record import InputError
 from kiviat.record.validated import ComparedModel, compared_models, read_compared, write_compared
 from kiviat.store import RunDirectory
@@ -435,6 +437,39 @@ def test_the_rate_of_emulated_links_is_known_whichever_run_comes_first(
     assert (
         load_machine(file).number("nic.bandwidth") == 1e7 and load_machine(file).number("nic.packet") == 1448
     )
+
+
+@pytest.mark.parametrize("sync", ["window", "back-to-back"])
+def test_messages_that_wait_for_all_their_tokens_are_found(
+    sync: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Broadcasts show from which size on, but not loops of them; ping-pongs show the next power of two."""
+    rate, bucket = 1e9 / 8 * 1448 / 1514, Bucket(15_670, 31_340, 15_928, 1448, 76, trailer_from=20_000)
+    machine = MACHINE | {
+        "name": "emulated:2x1,rate=1Gbit",
+        "sockets": 1,
+        "cores": 2,
+        "memory_bytes": 8 * 10**9,
+    }
+    ranks = [{"rank": i, "host": f"n{i}", "node": i, "sockets": "0"} for i in range(2)]
+    sizes = [1 << k for k in range(23)]
+    alone = [1 << k for k in range(17)] + [20_000, 24_000, 28_000]
+    with RunDirectory.create(tmp_path, "made-up", machine=machine, plan=PLAN, substrate="emulated") as run:
+        run.set_launch(launch(0, 0, outcome="ok", exit=0, ranks=ranks))
+        for name, size in [("pingpong", size) for size in sizes] + [("bcast", size) for size in alone]:
+            waits_s = bucket.on_link_s(size, rate) - bucket.at_once(size, 1.0, rate) / rate
+            seconds = 2e-5 + waits_s
+            if name == "pingpong":
+                seconds = max(seconds, bucket.on_link_s(size, rate) / 2)
+            found = metric(samples=(seconds,) * 3, p50=seconds, mean=seconds, min=seconds)
+            case = f"{name}/ranks=2/bytes={size}"
+            one = record(run.id, case, 0, bytes=size, axes={}, metrics=(found,))
+            run.append(replace(one, sync=sync if name == "bcast" else "batched"))
+        run.finish()
+    monkeypatch.setattr("kiviat.cli.commands.model._print_agreement", lambda *_: None)
+    file = tmp_path / "found.toml"
+    assert main(["model", "fit", str(run.path), "-o", str(file)]) == 0
+    assert load_machine(file).number("nic.trailer_from") == (20_000 if sync == "window" else 32_768)
 
 
 LINK = 5e8 / 8 * 1448 / 1514  # what a stream gets of 500 Mbit/s

@@ -235,6 +235,17 @@ def test_what_several_runs_share_stands_once() -> None:
     assert findings_.count("Warning all runs Embedded Open MPI: not for publication") == 1
 
 
+def test_a_finding_shows_a_curve_of_its_own_run() -> None:
+    own = [make_rows(sizes=SIZES), make_rows("run-b", sizes=SIZES, speed=0.5, seed=2)]
+    runs = [make_run(), make_run("run-b")]
+    pages = [
+        render(runs, [*own[0], *own[1]]),
+        *(render([run], rows) for run, rows in zip(runs, own, strict=True)),
+    ]
+    both, first, second = (set(re.findall(r"[^\"<>]*; marked: [^\"<>]*", page)) for page in pages)
+    assert both <= first | second and both & first - second and both & second - first
+
+
 def test_kernels_have_a_section() -> None:
     text = words(render([hpcc_run()], hpcc_rows()))
     section = text[text.index("Kernels of HPC Challenge") : text.index("Effective bandwidth")]

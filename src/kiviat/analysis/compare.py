@@ -134,7 +134,7 @@ def compare(a: Sequence[Summary], b: Sequence[Summary], threshold: float = THRES
     Raise InputError if there is nothing to compare, if a side contains several runs, or if the clocks differ.
     """
     if not threshold >= 0:
-        raise InputError(f"threshold {threshold} is not 0 or more; give a relative change such as 0.02")
+        raise InputError(f"threshold {threshold:g} is not 0 or more; give a relative change, such as 0.02")
     of_a, of_b = map(_by_case, (a, b))
     pairs = [(of_a[case], of_b[case]) for case in of_a if case in of_b]
     if not pairs:

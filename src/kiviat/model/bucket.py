@@ -71,7 +71,11 @@ def with_trailer(
     Without the wait for the link, both are costs of processors, which change little among sizes above a
     packet. If the wait is wrong they seem to, by what the last packet needs.
     """
-    steady = {size_of(point): (point.median, 2 * point.median) for point in points}
+    steady = {
+        size_of(point): (point.median, 2 * point.median)
+        for point in points
+        if not _is_decided(bucket, point, rate)
+    }
     seen = steady | {size: (seconds, math.inf) for size, seconds in rested.items()}
     long = {size: times for size, times in seen.items() if size > bucket.packet_bytes}
     if len(long) < _LEAST_LONG:
@@ -92,12 +96,18 @@ def with_trailer(
     return replace(bucket, trailer_from=max(size for size, of in misfits.items() if of <= _AS_GOOD * least))
 
 
+def _is_decided(bucket: Bucket, ping_pong: Summary, rate: float) -> bool:
+    """True if the bucket determined the time of a ping-pong, in which a link carries every other message."""
+    return bucket.on_link_s(size_of(ping_pong), rate) / 2 > _DECIDED * ping_pong.median
+
+
 @dataclass(frozen=True, slots=True)
 class Unaided:
-    """A ping-pong corrected to links without a bucket, and its measured time."""
+    """A ping-pong corrected to links without a bucket, and its measured time, or that of a single message."""
 
     point: Summary
     seen_s: float
+    single: bool
 
 
 def without(
@@ -112,7 +122,7 @@ def without(
     for point in points:
         size, seen_s, low_s, high_s = size_of(point), point.median, point.low, point.high
         link_s, every_s = bucket.on_link_s(size, rate) / 2, 2 * seen_s
-        if link_s > _DECIDED * seen_s:
+        if decided := _is_decided(bucket, point, rate):
             quickest_s = point.minimum if point.minimum and point.minimum <= _AT_ONCE * link_s else None
             single_s = (rested or {}).get(size, quickest_s)
             if single_s is None:
@@ -122,5 +132,5 @@ def without(
         more_s = bucket.at_once(size, every_s, rate) / rate
         low = None if low_s is None else low_s + more_s
         high = None if high_s is None else high_s + more_s
-        corrected.append(Unaided(replace(point, median=seen_s + more_s, low=low, high=high), seen_s))
+        corrected.append(Unaided(replace(point, median=seen_s + more_s, low=low, high=high), seen_s, decided))
     return corrected

@@ -9,7 +9,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kiviat.machine.modelled.machine import LEVELS, Machine, Segment, load_machine, unit_of
+from kiviat.machine.modelled.machine import (
+    LEVELS,
+    NUMBERS,
+    PARTS,
+    WORDS,
+    Machine,
+    Segment,
+    load_machine,
+    unit_of,
+)
 from kiviat.machine.modelled.quantity import Quantity, parse_value, quantity_json
 from kiviat.model.numbers import text_of
 from kiviat.model.shapes import WITH_RADIX, fitting
@@ -19,14 +28,8 @@ from kiviat.record.plain import whole_number
 SOURCE = "what-if"
 _FACTOR = re.compile(r"(\d+(?:\.\d+)?)x")
 _PERCENT = re.compile(r"([+-]\d+(?:\.\d+)?)\s*%")
-_PARTS = (
-    *("latency", "bandwidth", "send", "send_per_byte", "receive", "receive_per_byte"),
-    *("after", "crossing", "crossing_per_byte"),
-)
 _SHORT = {"nodes": "node.count", "topology": "topology.kind", "radix": "topology.radix"}
-_WORDS = {"memory.buses", "core.copy_duplex", "core.copy_reach", "nic.host_bus_duplex", "mpi.collectives"}
 _SWITCHES = {"mpi.node_aware"}
-_NESTED = ("mpi.collective.", "mpi.shared_memory.")
 _POSITIONS = {"true": True, "false": False}  # load_machine refuses anything else
 
 
@@ -83,7 +86,7 @@ def assumed_places(machine: Machine) -> list[str]:
     for level, segments in machine.segments.items():
         if level == "socket" and segments == machine.segments["node"]:
             continue
-        for part in _PARTS:
+        for part in PARTS:
             quantities = [getattr(segment, part) for segment in segments]
             if any(
                 number is not None and number.value and number.confidence in doubtful for number in quantities
@@ -96,12 +99,12 @@ def assumed_places(machine: Machine) -> list[str]:
 def _change(machine: Machine, place: str, value: str) -> dict[str, Any]:
     table, _, key = place.partition(".")
     unit = unit_of(place)
-    if place in machine.numbers or (unit and table != "mpi") or place.startswith(_NESTED):
+    if place in machine.numbers or place in NUMBERS:
         changed: dict[str, Any] = _json(_changed(machine.numbers.get(place), value, place))
         for name in reversed(place.split(".")):
             changed = {name: changed}
         return changed
-    if place in _WORDS:
+    if place in WORDS:
         return {table: {key: value}}
     if place in _SWITCHES:
         return {table: {key: _POSITIONS.get(value, value)}}
@@ -155,14 +158,14 @@ def _cost(place: str) -> tuple[str, str] | None:
     """Return level and part of a cost of messages, such as "mpi.network.latency"; None for other places."""
     table, _, key = place.partition(".")
     level, _, part = key.partition(".")
-    return (level, part) if table == "mpi" and level in LEVELS and part in _PARTS else None
+    return (level, part) if table == "mpi" and level in LEVELS and part in PARTS else None
 
 
 def _segment(segment: Segment, level: str, parts: Mapping[str, str]) -> dict[str, Any]:
     data: dict[str, Any] = {
         "from": {"value": f"{segment.start_bytes:.12g} B", "source": SOURCE, "confidence": "assumed"}
     }
-    for name in _PARTS:
+    for name in PARTS:
         quantity: Quantity | None = getattr(segment, name)
         if name in parts:
             quantity = _changed(quantity, parts[name], f"mpi.{level}.{name}")

@@ -120,7 +120,13 @@ def fit_level(
     # Switches below sizes that were left out may be artefacts of the gap.
     left_out = max({size_of(point) for point in measured} - set(sizes), default=0)
     least = max(_LEAST_EAGER_BYTES, left_out)
-    eager = [switch for switch in switches if least <= switch.below <= _MOST_EAGER_BYTES]
+    # So may those between ping-pongs and single messages, which cost processors more.
+    single = {size_of(message.point): message.single for message in unaided}
+    eager = [
+        switch
+        for switch in switches
+        if least <= switch.below <= _MOST_EAGER_BYTES and single.get(switch.below) == single.get(switch.above)
+    ]
     fitted = Fitted(
         tuple(lines),
         max(eager, key=lambda switch: switch.evidence).below if eager else None,

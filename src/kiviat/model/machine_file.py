@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 
 from kiviat.model.bucket import Bucket
 from kiviat.model.fit import Fitted, eager_of
-from kiviat.model.numbers import text_of
+from kiviat.model.numbers import quoted, text_of
 from kiviat.record.units import format_value
 
 # Memory passes of a message within a node, with a shared buffer: a read and a write by each rank.
@@ -56,14 +55,14 @@ def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) 
     link = structure.link or (far or near or _one_of(levels)).best_bandwidth
     text = _Text()
     text.add('schema = "kiviat.machine/1"')
-    text.add(f"name = {_quoted(name)}")
-    text.add(f"title = {_quoted(structure.about)}")
-    text.add(f"summary = {_quoted(_shape(structure) + ', fitted by `kiviat model fit`')}")
+    text.add(f"name = {quoted(name)}")
+    text.add(f"title = {quoted(structure.about)}")
+    text.add(f"summary = {quoted(_shape(structure) + ', fitted by `kiviat model fit`')}")
     text.add("version = 1")
-    text.add(f"open_questions = [{', '.join(map(_quoted, _questions(structure, levels)))}]")
+    text.add(f"open_questions = [{', '.join(map(quoted, _questions(structure, levels)))}]")
     text.table("sources")
-    text.add(f"run = {_quoted(structure.source)}")
-    text.add(f"given = {_quoted(structure.link_source or 'given on the command line')}")
+    text.add(f"run = {quoted(structure.source)}")
+    text.add(f"given = {quoted(structure.link_source or 'given on the command line')}")
     text.add('guess = "not measured; see the notes"')
 
     text.table("node")
@@ -94,7 +93,7 @@ def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) 
     text.table("mpi")
     eager, detected = eager_of(levels)
     text.number("eager", f"{eager} B", *(("run", "calibrated") if detected else ("guess", "assumed")))
-    text.add(f"collectives = {_quoted(_COLLECTIVES.get(structure.mpi, 'default'))}")
+    text.add(f"collectives = {quoted(_COLLECTIVES.get(structure.mpi, 'default'))}")
     if _node_aware(structure):
         text.add("node_aware = true")
     text.segments("socket", levels.get("socket"), None)
@@ -132,7 +131,7 @@ def _shape(structure: Structure) -> str:
 def _node_aware(structure: Structure) -> bool:
     """Return True for MPICH from version 1.1 on: its collectives are node-aware (CHANGES)."""
     version = tuple(int(part) for part in re.findall(r"\d+", structure.mpi_version)[:2])
-    return structure.mpi == "MPICH" and version >= (1, 1) and structure.sockets * structure.cores > 1
+    return structure.mpi == "MPICH" and version >= (1, 1)
 
 
 def _questions(structure: Structure, levels: Mapping[str, Fitted]) -> list[str]:
@@ -174,8 +173,8 @@ class _Text:
         self._lines += ["", f"[{name}]"]
 
     def number(self, key: str, value: str | int, source: str, confidence: str, note: str = "") -> None:
-        shown = value if isinstance(value, int) else _quoted(value)
-        said = f", note = {_quoted(note)}" if note else ""
+        shown = value if isinstance(value, int) else quoted(value)
+        said = f", note = {quoted(note)}" if note else ""
         self.add(f'{key} = {{ value = {shown}, source = "{source}", confidence = "{confidence}"{said} }}')
 
     def rate(self, key: str, value: float, given: float | None, note: str) -> None:
@@ -213,8 +212,3 @@ class _Text:
                 self.number("crossing", text_of(line.crossing_s, "s"), "run", "calibrated", _CROSSING)
                 per_byte = text_of(line.crossing_s_per_byte, "s/B")
                 self.number("crossing_per_byte", per_byte, "run", "calibrated", _CROSSING)
-
-
-def _quoted(text: str) -> str:
-    """Return a TOML string; JSON's differs only in one control character."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -241,8 +241,9 @@ def _before(name: str, earlier: Earlier) -> str:
 
 def _worse(judged: Sequence[ModelVerdict], earlier: Earlier | None) -> Iterator[str]:
     """Yield rows that held and fail now, and those whose error has grown by a percentage point or more."""
-    for one in (each.verdict for each in judged if earlier):
-        assert earlier
+    if not earlier:
+        return
+    for one in (each.verdict for each in judged):
         name = one.row.id
         if one.holds is not None:
             if earlier.holds.get(name) and not one.holds:

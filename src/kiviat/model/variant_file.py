@@ -8,6 +8,7 @@ from typing import Any
 
 from kiviat.machine.modelled.machine import Machine
 from kiviat.model.changes import SOURCE
+from kiviat.model.numbers import quoted
 
 _FITTED = "fit"
 
@@ -19,15 +20,15 @@ def variant_file(
 
     `calibrated_on` are the published rows that it was fitted to, if any, besides those of the base.
     """
-    lines = ['schema = "kiviat.machine/1"', f"name = {_text(name)}", f"base = {_text(base.name)}"]
-    lines += [f"summary = {_text(f'{base.name}, fitted by `kiviat model fit --published`')}", "version = 1"]
+    lines = ['schema = "kiviat.machine/1"', f"name = {quoted(name)}", f"base = {quoted(base.name)}"]
+    lines += [f"summary = {quoted(f'{base.name}, fitted by `kiviat model fit --published`')}", "version = 1"]
     if calibrated_on:
         rows = dict.fromkeys((*base.calibrated_on, *calibrated_on))
-        lines.append(f"calibrated_on = [{', '.join(map(_text, rows))}]")
+        lines.append(f"calibrated_on = [{', '.join(map(quoted, rows))}]")
     else:
-        lines.append(f"uncalibrated = {_text(source)}")
-    names = (f"{{ machine = {_text(one)}, mode = {_text(mode)} }}" for one, mode in base.published)
-    lines += [f"published = [{', '.join(names)}]", "", "[sources]", f"{_FITTED} = {_text(source)}"]
+        lines.append(f"uncalibrated = {quoted(source)}")
+    names = (f"{{ machine = {quoted(one)}, mode = {quoted(mode)} }}" for one, mode in base.published)
+    lines += [f"published = [{', '.join(names)}]", "", "[sources]", f"{_FITTED} = {quoted(source)}"]
     for table, value in changes.items():
         if table != "sources":
             lines += _table(table, value)
@@ -54,15 +55,7 @@ def _table(place: str, value: Mapping[str, Any]) -> Iterator[str]:
 
 def _value(value: Any) -> str:
     if not isinstance(value, dict):
-        return json.dumps(value, ensure_ascii=False)
+        return quoted(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     fitted = value["source"] in (SOURCE, [SOURCE])
     given = {**value, "source": _FITTED, "confidence": "calibrated"} if fitted else value
-    return (
-        "{ "
-        + ", ".join(f"{key} = {json.dumps(one, ensure_ascii=False)}" for key, one in given.items())
-        + " }"
-    )
-
-
-def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return "{ " + ", ".join(f"{key} = {_value(one)}" for key, one in given.items()) + " }"

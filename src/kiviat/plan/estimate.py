@@ -23,11 +23,12 @@ _SLOW_STUDY = 2
 
 @dataclass(frozen=True)
 class Link:
-    """A node's link: seconds of a small message, bytes per second, and how many ranks share it."""
+    """A node's link: time of a small message, bytes per second, ranks that share it, rest before a call."""
 
     latency_s: float
     bytes_per_s: float
     sharers: int = 1
+    rest_s: float = 0.0
 
 
 USUAL_LINK = Link(5e-6, 4e9)
@@ -84,7 +85,9 @@ def _budget(case: Case, link: Link) -> float:
     if case.controls.get("mode", DEFAULTS["mode"]) == "adaptive":
         return float(case.controls.get("budget_s", DEFAULTS["budget_s"]))
     iterations = int(case.controls.get("iterations", _imb_iterations(case.bytes or 0)))
-    return (iterations + int(case.controls.get("warmup", iterations // 10))) * _operation_s(case, link)
+    return (iterations + int(case.controls.get("warmup", iterations // 10))) * (
+        _operation_s(case, link) + link.rest_s
+    )
 
 
 def _imb_iterations(size: int) -> int:

@@ -200,7 +200,7 @@ def plan_in(
                 [*benchmark_names(known), *plan_names()],
                 "`kiviat list` shows benchmarks; plans are " + ", ".join(plan_names()),
             )
-            raise InputError(f"unknown benchmark {word!r} in {COMMAND_LINE}{nearest}")
+            raise InputError(f"unknown benchmark or plan {word!r} in {COMMAND_LINE}{nearest}")
     if len(plans) + (given is not None) > 1:
         named = ", ".join([*plans, *([] if given is None else [given])])
         raise InputError(f"several plans in {COMMAND_LINE}: {named}; give one")

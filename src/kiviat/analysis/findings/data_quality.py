@@ -262,7 +262,7 @@ def _two_modes(times: Sequence[Summary]) -> Iterator[Finding]:
         min(0.85, 0.7 + 0.15 * len(found) / len(times)),
         f"{_apart(fast, worst.launches, factor)}: {named(worst)}",
         f"Launches form two groups in {_share(found, times)}. Often ranks land on different "
-        "cores: bind them with `kiviat run --bind`. Or other programs ran: use the machine alone.",
+        "cores: bind them with `kiviat run --bind core`. Or other programs ran: use the machine alone.",
         _evidence([summary for _, summary in found]),
         "warning",
     )
@@ -282,7 +282,7 @@ def _unstable(times: Sequence[Summary]) -> Iterator[Finding]:
         0.45 + 0.3 * len(unstable) / len(times),
         f"Launches differ by more than {100 * _SPREAD:.0f} % in {_share(unstable, times)}",
         f"The worst is {named(worst)}: {format_value(low, worst.unit)} to {format_value(high, worst.unit)}. "
-        "Bind the ranks (`kiviat run --bind`), use the machine alone, fix its frequency, or use more "
+        "Bind the ranks (`kiviat run --bind core`), use the machine alone, fix its frequency, or use more "
         "launches.",
         _evidence(unstable),
         "warning",

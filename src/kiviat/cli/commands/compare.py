@@ -11,6 +11,7 @@ from kiviat.cli.options.request import CompareRequest
 from kiviat.cli.text.table import bold, print_csv, print_json, print_table
 from kiviat.cli.text.values import order
 from kiviat.cli.text.warnings import print_warning
+from kiviat.record import InputError
 from kiviat.record.units import counted
 from kiviat.report.table import Column, Interval, Value, tabled
 
@@ -18,6 +19,8 @@ from kiviat.report.table import Column, Interval, Value, tabled
 def execute(request: CompareRequest) -> int:
     """Print the comparison. Return 0 if nothing is worse, 1 if something is, 2 without any verdict."""
     threshold = THRESHOLD if request.threshold is None else request.threshold / 100
+    if request.threshold is not None and not request.threshold >= 0:
+        raise InputError(f"--threshold {request.threshold:g} is not 0 or more; give percent, such as 2")
     result = compare(request.a, request.b, metric=request.metric, threshold=threshold, tell=print_warning)
     if request.format == "csv":
         print_csv(result.rows())

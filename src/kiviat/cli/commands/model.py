@@ -82,18 +82,18 @@ def execute(request: ModelFitRequest) -> int:
         both_ways = {**curves(run, summaries, "sendrecv"), **curves(run, summaries, "pingping")}
         for level, found in both_ways.items():
             exchanges[level] = tuple(point for point in found if not is_disturbed(point))
-        # Between two ranks, a broadcast is one message; each call begins after a rest. Even if launches
-        # differ, their median says more than other sizes do.
+        # Between two ranks, a broadcast is one message; each call begins after a rest, but in loops. Even if
+        # launches differ, their median says more than other sizes do.
         singles = curves(run, summaries, "bcast").get("network", [])
-        rested |= {size_of(point): point.median for point in singles}
+        rested |= {size_of(point): point.median for point in singles if point.sync != "back-to-back"}
     if not points:
         raise InputError(
             f"{', '.join(request.runs)}: no ping-pong was measured; measure one with `kiviat run pingpong`"
         )
-    bucket, rate = structure.bucket, structure.link
-    if bucket and rate:
-        bucket = with_trailer(bucket, points.get("network", ()), rate, rested)
-    structure = replace(structure, bucket=bucket, left_out=tuple(left_out))
+    structure = replace(structure, left_out=tuple(left_out))
+    if (shaped := structure.bucket) and structure.link:
+        shaped = with_trailer(shaped, points.get("network", ()), structure.link, rested)
+        structure = replace(structure, bucket=shaped)
     if structure.link_source and structure.link and "network" in points:
         refuse_off_link(points["network"], structure.link, structure.bucket)
     levels = {}

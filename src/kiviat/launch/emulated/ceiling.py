@@ -12,10 +12,10 @@ from kiviat.launch.emulated.spec import Spec
 _STEP_BIT_PER_S = 100_000_000
 
 
-def unshaped_rates(count: int = 3) -> list[float]:
-    """Return `count` rates of plain TCP between two nodes over a link without a rate limit, in bit/s."""
+def unshaped_rates() -> list[float]:
+    """Return three rates of plain TCP between two nodes over a link without a rate limit, in bit/s."""
     with Cluster.up(Spec(2, 1)) as cluster:
-        return [sum(stream_rates(cluster, (("n1", "n2"),), duration_s=0.5)) for _ in range(count)]
+        return [sum(stream_rates(cluster, (("n1", "n2"),), duration_s=0.5)) for _ in range(3)]
 
 
 def highest_rate(unshaped: Sequence[float]) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.delaying import wire_number
 from kiviat.launch.emulated.scripts import BRIDGE, HEAD_ADDRESS, INTERFACE, SUBNET, TEMPORARY
-from kiviat.launch.emulated.shaping import shaping_of
+from kiviat.launch.emulated.shaping import rest_between_calls_s
 from kiviat.launch.mpi.vendors import LaunchCondition, vendors
 from kiviat.record import InputError
 
@@ -60,8 +60,8 @@ def launching(
     # Only ranks use this interface, and it is their only way to other nodes, so it counts exactly their
     # bytes.
     variables["KIVIAT_INTERFACE"] = INTERFACE
-    if shaping := shaping_of(cluster.spec):
-        variables["KIVIAT_REFILL"] = f"{shaping.refill_s:.9f}"  # collectives start with full buckets
+    if rest_s := rest_between_calls_s(cluster.spec):
+        variables["KIVIAT_REFILL"] = f"{rest_s:.9f}"
     if (forwarding := wire_number(cluster.folder)) is not None:
         variables["KIVIAT_HELPERS"] = str(forwarding)  # its processor time serves the ranks
     return Launching(cluster.entering(), arguments, variables)

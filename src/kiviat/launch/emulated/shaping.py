@@ -59,8 +59,8 @@ class Shaping:
 
     @property
     def refill_s(self) -> float:
-        """Time in which an idle link fills its bucket, which a whole segment may have overdrawn."""
-        return (self.bucket_bytes + self.segment_bytes) * 8 / self.rate_bit_per_s
+        """Time in which an idle link fills its buckets, even if a segment has overdrawn the bridge's."""
+        return (self.bridge_bucket_bytes + self.segment_bytes) * 8 / self.rate_bit_per_s
 
     @property
     def queued_bytes(self) -> int:
@@ -83,6 +83,12 @@ class Shaping:
 def shaping_of(spec: Spec) -> Shaping | None:
     """Return the shaping of the cluster's links; None if their rate is not limited."""
     return None if spec.rate_bit_per_s is None else Shaping(spec.rate_bit_per_s, spec.delay_s or 0.0)
+
+
+def rest_between_calls_s(spec: Spec) -> float:
+    """Return how long links rest between calls of collectives, so that each finds full buckets."""
+    shaping = shaping_of(spec)
+    return shaping.refill_s if shaping and spec.nodes > 1 else 0.0
 
 
 def tcp_settings(spec: Spec) -> dict[str, str]:

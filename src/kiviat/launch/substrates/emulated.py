@@ -11,6 +11,7 @@ from typing import Self
 
 from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.launching import launching
+from kiviat.launch.emulated.shaping import rest_between_calls_s
 from kiviat.launch.emulated.spec import parse_spec
 from kiviat.launch.emulated.yield_library import library
 from kiviat.launch.mpi import mpiexec
@@ -56,7 +57,7 @@ class Emulated(Substrate):
         spec = self._cluster.spec
         bytes_per_s = spec.rate_bit_per_s / 8 if spec.rate_bit_per_s else USUAL_LINK.bytes_per_s
         latency_s = USUAL_LINK.latency_s + _STACK_S + 2 * (spec.delay_s or 0)
-        return Link(latency_s, bytes_per_s, spec.slots)
+        return Link(latency_s, bytes_per_s, spec.slots, rest_between_calls_s(spec))
 
     def __enter__(self) -> Self:
         if not self._kept:

@@ -43,7 +43,9 @@ def platform(machine: Machine) -> str:
     _network(machine, text, nics)
     if "nic.bucket_out" in machine.numbers:
         sizes = [machine.numbers[f"nic.{word}"].value for word in ("bucket_out", "bucket_in", "packet")]
-        trailer, rate = machine.number("nic.trailer_from"), machine.numbers["nic.bandwidth"].value
+        trailer = machine.number("nic.trailer_from")
+        # Bytes that pass at once save the time that the slower of adapter and cable would need for them.
+        rate = min(machine.numbers[place].value for place in ("nic.bandwidth", "topology.link"))
         frames = (machine.number("nic.frame") or 1, machine.number("nic.header") or 0)
         text.add("bucket", *sizes, _NEVER_BYTES if trailer is None else trailer, rate, *frames)
     for node in range(machine.nodes):

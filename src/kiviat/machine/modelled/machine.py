@@ -80,6 +80,9 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "nic.host_bus_duplex": ("half", "full"),
     "mpi.collectives": ("mpich", "mpich3", "ompi", "mvapich2", "impi", "default"),
 }
+# Places of the numbers and words of a machine file, and the costs of a message in a segment.
+NUMBERS, WORDS = _FIELDS.keys(), _WORDS.keys()
+PARTS = tuple(part for part in _SEGMENT if part != "from")
 # Collectives for which SMPI accepts an algorithm.
 _COLLECTIVES = {
     *("allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier"),

@@ -86,7 +86,7 @@ def render(runs: Sequence[Run], rows: Iterable[Row], grids: Sequence[Grid] = ())
         for figure in figures(table, labels, traits, without=studies(table, traits), nodes_of=_nodes(runs))
     ]
     studied = study_sections(runs, table, by_run, grids, labels, traits)
-    told = tables.told(_findings(runs, rows, by_run, grids), table, drawn, studied)
+    told = tables.told(_findings(runs, rows, by_run, grids), table, drawn, studied, runs)
     failures = tables.failures(rows, names)
     shown = front(runs, by_run, labels)
     known_error = _errors(runs)

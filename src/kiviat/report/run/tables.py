@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from markupsafe import Markup
 
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.findings.finding import Evidence, Finding
+from kiviat.analysis.findings.finding import Finding
 from kiviat.record.rows import Rows
+from kiviat.record.run import Run
 from kiviat.record.traits import TraitsByName
 from kiviat.record.units import axis_text, counted, format_bytes, format_range, format_value
 from kiviat.report.html.figure import Figure, RunLabel
@@ -162,9 +163,13 @@ def told(
     found: Sequence[tuple[tuple[int, ...], Finding]],
     table: Sequence[Summary],
     drawn: Iterable[Figure],
-    studied: Iterable[StudySection] = (),
+    studied: Iterable[StudySection],
+    runs: Sequence[Run],
 ) -> list[FindingLine]:
-    """Return findings with links to their evidence: charts, or the section of a study."""
+    """Return findings with links to their evidence: charts, or the section of a study.
+
+    Each finding has the indices of its runs.
+    """
     sections = {benchmark: (one.id, one.title) for one in studied for benchmark in one.benchmarks}
     benchmarks = {summary.case: summary.benchmark for summary in table}
     where: dict[tuple[str, str], Figure] = {}
@@ -174,7 +179,8 @@ def told(
                 for place in trace.at:
                     where.setdefault((table[place].case, table[place].metric), figure)
     result = []
-    for runs, finding in found:
+    for places, finding in found:
+        ids = {runs[place].id for place in places}
         shown = dict.fromkeys(where[key] for key in finding.evidence if key in where)
         links = [(figure.id, figure.title) for figure in shown][:_LINKS]
         cases = list(dict.fromkeys(case for case, _ in finding.evidence))
@@ -184,12 +190,11 @@ def told(
             FindingLine(
                 finding=finding,
                 kind=_KINDS.get(finding.kind, finding.kind.replace("-", " ").capitalize()),
-                runs=runs,
+                runs=places,
                 links=_SHOWN_ELSEWHERE.get(finding.kind, []) + links,
                 cases=cases[:_CASES],
                 more=len(cases) - len(cases[:_CASES]),
-                # Of what was disturbed no curve is worth a look.
-                picture=None if finding.kind == "disturbed" else _picture(finding.evidence, where, table),
+                picture=_picture(finding, ids, where, table),
             )
         )
     return result
@@ -223,16 +228,21 @@ def main_findings(lines: Sequence[FindingLine]) -> list[FindingLine]:
 
 
 def _picture(
-    evidence: Evidence, where: Mapping[tuple[str, str], Figure], table: Sequence[Summary]
+    finding: Finding,
+    runs: Collection[str],
+    where: Mapping[tuple[str, str], Figure],
+    table: Sequence[Summary],
 ) -> Markup | None:
-    """Return the sketch of the first curve with evidence that has enough points."""
-    for key in evidence:
+    """Return the sketch of the first curve of these runs with evidence that has enough points."""
+    if finding.kind == "disturbed":
+        return None  # of what was disturbed no curve is worth a look
+    for key in finding.evidence:
         if figure := where.get(key):
             for panel in figure.panels:
                 for trace in panel.traces:
                     points = [table[place] for place in trace.at]
-                    here = any((point.case, point.metric) == key for point in points)
-                    if here and (picture := sketch(points, figure.x, evidence)):
+                    here = any((point.case, point.metric) == key and point.run in runs for point in points)
+                    if here and (picture := sketch(points, figure.x, finding.evidence)):
                         return picture
     return None
 
