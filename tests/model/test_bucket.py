@@ -112,6 +112,18 @@ def test_single_messages_after_a_rest_replace_what_the_bucket_decided() -> None:
         assert fitted.time(size) - size / LINK == pytest.approx(latency_s, rel=0.02), size
 
 
+def test_single_messages_that_cost_more_are_no_switch_to_rendezvous() -> None:
+    """Where they replace ping-pongs, a fit once found an eager limit."""
+    rate = 1e9 / 8 * 1448 / 1514
+    bucket = Bucket(15_670, 31_340, 15_928, 1448, 76)
+    sizes = [1 << k for k in range(23)]
+    waits_s = {size: bucket.on_link_s(size, rate) - bucket.at_once(size, 1.0, rate) / rate for size in sizes}
+    ping_pongs = curve([(s, max(5e-6 + waits_s[s], bucket.on_link_s(s, rate) / 2)) for s in sizes])
+    rested = {size: 13e-6 + waits_s[size] for size in sizes if size <= 65536}
+    fitted = fit_level(ping_pongs, rate, bucket, rested)
+    assert fitted.time(2048) > fitted.time(1024) + 7e-6 and fitted.eager_bytes is None
+
+
 def test_the_line_behind_the_bucket_is_found_again() -> None:
     fitted = fit_level(POINTS, LINK, BUCKET)
     for size in (0, 64, 256, 1024, 4096, 8192, 65536, 1 << 20):

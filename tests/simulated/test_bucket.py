@@ -53,6 +53,13 @@ def test_a_trailer_waits_for_the_whole_message(small: Simulation, size: int, at_
     assert less_s == pytest.approx(at_once / RATE, rel=1e-3)
 
 
+def test_a_faster_adapter_saves_no_less_behind_the_same_cable(small: Simulation) -> None:
+    changes = bucket(20_000, 30_000)
+    changes["nic"]["bandwidth"] = number("2 GB/s")
+    less_s = saved(small, changes, 2, "bcast bytes=64000 mode=once")
+    assert less_s == pytest.approx((20_000 + PACKET) / RATE, rel=1e-3)
+
+
 def test_messages_of_a_node_share_its_bucket(small: Simulation) -> None:
     """All messages of a node share its bucket: here each node sends three at once."""
     less_s = saved(small, bucket(20_000, 30_000), 4, "alltoall bytes=30000 mode=once")

@@ -106,12 +106,14 @@ def matrix_of(grid: Grid, nodes: Nodes | None) -> Matrix:
     ranks = len(grid.median)
     per_block = -(-ranks // MOST_CELLS)
     starts = tuple(range(0, ranks, per_block))
+    if nodes and len(nodes.of) != ranks:
+        nodes = None  # somebody's file may have another number of rows than ranks
     between = nodes.boundaries(ranks) if nodes else []
     if len(between) == ranks - 1:  # lines around every rank would hide the values
         between = []
     boundaries = tuple(rank / per_block for rank in between)
     if per_block == 1:
-        of = nodes.of[:ranks] if nodes else None
+        of = nodes.of if nodes else None
         labels = tuple(map(str, range(ranks)))
         return Matrix(labels, grid.median, grid.low, grid.high, boundaries, of)
     ends = (*starts[1:], ranks)
