@@ -176,7 +176,7 @@ void Trial::per_call(Operation operation, Calls how) {
   };
 
   if (fixed) {
-    // Repeats calls that missed their start. After a few blocks in vain, calls start at a barrier and miss none.
+    // Repeats calls that missed their start. After a few blocks without a result, calls start at a barrier.
     for (std::int64_t taken = 0; taken < iterations_;) {
       take(std::min<std::int64_t>(iterations_ - taken, 4096));
       taken = static_cast<std::int64_t>(time.samples.count());

@@ -67,5 +67,5 @@ def test_numbers_of_a_link_follow_its_rate() -> None:
         assert shaping.bridge_bucket_bytes >= 2 * shaping.segment_bytes >= 2 * 1514
         assert shaping.queued_bytes >= 2 * shaping.segment_bytes
         assert shaping.window_bytes >= min(rate / 8 * 5e-3, 64e6)
-        assert shaping.refill_s * rate / 8 >= shaping.bridge_bucket_bytes + shaping.segment_bytes - 1
+        assert shaping.refill_s * rate / 8 >= shaping.bucket_bytes + shaping.segment_bytes - 1
     assert Shaping(10**9, delay_s=0.1).window_bytes >= 2 * 0.2 * 10**9 / 8

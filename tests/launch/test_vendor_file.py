@@ -112,7 +112,7 @@ def test_ranks_are_told_how_long_their_links_refill() -> None:
         for text in ("2x1", "1x2,rate=1Gbit", "2x1,rate=1Gbit")
     ]
     assert not any("KIVIAT_REFILL" in environment for environment in told[:2])
-    assert float(told[2]["KIVIAT_REFILL"]) == pytest.approx(3 * 131.072e-6, rel=1e-3)
+    assert float(told[2]["KIVIAT_REFILL"]) == pytest.approx(2 * 131.072e-6, rel=1e-3)
 
 
 def test_missing_rules_are_not_taken_from_another_mpi(fancy: Toolchain) -> None:

@@ -113,7 +113,7 @@ def test_single_messages_after_a_rest_replace_what_the_bucket_decided() -> None:
 
 
 def test_single_messages_that_cost_more_are_no_switch_to_rendezvous() -> None:
-    """Where they replace ping-pongs, a fit once found an eager limit."""
+    """A fit once found an eager limit where they replace ping-pongs."""
     rate = 1e9 / 8 * 1448 / 1514
     bucket = Bucket(15_670, 31_340, 15_928, 1448, 76)
     sizes = [1 << k for k in range(23)]

@@ -15,9 +15,9 @@ from kiviat.record import InputError
 from kiviat.report.html import fragment
 
 _CONCLUSIONS = {
-    "worse": "worse: what is marked worse is no accident of many comparisons",
+    "worse": "worse: some cases are, even after correction for the number of comparisons",
     "better": "better, and nothing is worse",
-    "no difference": "no difference that is more than an accident of many comparisons",
+    "no difference": "no difference is shown, after correction for the number of comparisons",
 }
 
 

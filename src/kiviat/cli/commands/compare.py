@@ -34,8 +34,10 @@ def execute(request: CompareRequest) -> int:
 
 def _print(compared: ComparisonResult) -> None:
     result = compared.details
+    for side, run in (("A", compared.a), ("B", compared.b)):
+        print(", ".join((f"{side}: {bold(run.id)}", run.about.machine.name, *run.about.mpis)))
     print(
-        f"{bold(result.b)} judged by {bold(result.a)}; ratios are B/A, "
+        "ratio: median of B/A over all pairs of launches; "
         f"changes within ± {result.threshold:.0%} do not matter\n"
     )
     print_table(tabled("Cases", _COLUMNS, _lines(result)))
@@ -89,7 +91,7 @@ def _lines(result: Comparison) -> list[_Line]:
 
 def _verdict(change: Change) -> str:
     doubtful = change.verdict in ("better", "worse") and not change.survives
-    words = [change.verdict + (" (one of many)" if doubtful else ""), change.note]
+    words = [change.verdict + (" (perhaps by chance: one of many)" if doubtful else ""), change.note]
     return ": ".join(word for word in words if word)
 
 

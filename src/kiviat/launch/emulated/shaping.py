@@ -59,8 +59,12 @@ class Shaping:
 
     @property
     def refill_s(self) -> float:
-        """Time in which an idle link fills its buckets, even if a segment has overdrawn the bridge's."""
-        return (self.bridge_bucket_bytes + self.segment_bytes) * 8 / self.rate_bit_per_s
+        """Time in which an idle link fills its bucket, even if a segment has overdrawn it.
+
+        The bridge's is at least half full then. To wait longer would lengthen the calls themselves
+        (docs/explanation/method.md, section 2).
+        """
+        return (self.bucket_bytes + self.segment_bytes) * 8 / self.rate_bit_per_s
 
     @property
     def queued_bytes(self) -> int:
