@@ -69,6 +69,9 @@ def test_a_large_but_noisy_change_is_unclear() -> None:
         ),
         ({"sync": "window"}, {"sync": "barrier"}, "window against barrier"),
         ({"metric": "time"}, {"metric": "message_rate"}, "time against message_rate"),
+        ({}, {"unit": "ms"}, "time in s, lower is better, against time in ms"),
+        ({}, {"better": "higher"}, "against time in s, higher is better"),
+        ({"sync": "mixed"}, {"sync": "mixed"}, "calls start differently"),
     ],
 )
 def test_incomparable_cases_have_no_verdict(a: dict[str, str], b: dict[str, str], note: str) -> None:
@@ -150,11 +153,37 @@ def test_a_lost_launch_leaves_the_other_cases_alone() -> None:
     fast, slow = [*FAST, 1.005], [*SLOW, 1.305]
     cases_a = [*many(np.log([fast] * 3)), case(fast[:5], case="lossy")]
     result = compare(cases_a, [*many(np.log([slow] * 3)), case(slow, case="lossy")])
-    # Five hypotheses are tested: four cases, and the mean of three. The case with five launches is a group of
-    # its own, so its p-value is multiplied by five.
     assert [entry.change.verdict for entry in result.cases] == ["worse"] * 4
-    assert result.cases[3].change.adjusted_p == pytest.approx(5 / 462)
-    assert result.cases[0].change.adjusted_p == pytest.approx(2 / 924 * 5 / 4)
+    # The family has five launches of A and six of B in common. Each case is judged by all of its own.
+    assert [entry.change.adjusted_p for entry in result.cases] == pytest.approx([1 / 462] * 4)
+    assert result.cases[0].change.p == pytest.approx(2 / 924)
+
+
+def test_cases_of_different_numbers_of_launches_are_one_family() -> None:
+    """`--interval` gives each case its own number of launches; one slow case among them was not found."""
+    rng = np.random.default_rng(7)
+    a, b = (
+        [case(np.exp(0.01 * rng.standard_normal(5 + i % 20)).tolist(), case=f"c{i}") for i in range(100)]
+        for _ in "ab"
+    )
+    b[17] = case([2 * value for value in b[17].launch_medians], case="c17")
+    result = compare(a, b)
+    assert [entry.case for entry in result.cases if entry.change.survives] == ["c17"]
+    assert [(group.name, group.cases) for group in result.groups] == [("pingpong", 100)]
+
+
+def test_a_run_that_lost_cases_is_incomplete() -> None:
+    """A case that crashes, or loses launches, must not pass for one that is no slower."""
+    a = [case(FAST, case=f"c{i}") for i in range(3)]
+    gone = compare(a, a[:2])
+    assert (gone.verdict, gone.exit_code, gone.lost) == ("incomplete", 2, ("c2",))
+    short = compare(a, [*a[:2], case(FAST[:3], case="c2")])
+    assert (short.verdict, short.exit_code, short.lost) == ("incomplete", 2, ("c2",))
+    assert compare(a[:2], a).exit_code == 0  # a new case is no loss
+    assert compare(a, [case(SLOW, case="c0")]).exit_code == 1
+    assert compare([*a, case(FAST[:3], case="old")], a).verdict == "incomplete"
+    few = [*a, case(FAST[:3], case="few")]
+    assert compare(few, few).exit_code == 0  # nor has a baseline that had too few itself lost anything
 
 
 @pytest.mark.parametrize("kind", ["independent", "shared", "lognormal", "bimodal"])

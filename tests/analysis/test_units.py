@@ -2,7 +2,7 @@
 
 import pytest
 
-from kiviat.record.units import axis_text, counted, format_bytes, format_value
+from kiviat.record.units import axis_text, counted, format_bytes, format_size, format_value
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_values(value: float | None, unit: str, text: str) -> None:
     [
         (0, "0 B"),
         (8, "8 B"),
-        (1000, "1000 B"),
+        (1000, "1,000 B"),
         (1024, "1 KiB"),
         (65536, "64 KiB"),
         (2_000_000, "1.91 MiB"),
@@ -49,6 +49,24 @@ def test_values(value: float | None, unit: str, text: str) -> None:
 )
 def test_bytes(count: int | None, text: str) -> None:
     assert format_bytes(count) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (1000, "1,000 B"),
+        (1536, "1.5 KiB"),
+        (1300, "1,300 B"),
+        (20_000, "20,000 B"),
+        (1000 << 10, "1,000 KiB"),
+        (4 << 20, "4 MiB"),
+        ((4 << 20) + 1, "4,194,305 B"),
+        (None, "unavailable"),
+    ],
+)
+def test_sizes_of_messages_are_exact(count: int | None, text: str) -> None:
+    assert format_size(count) == text
 
 
 def test_counts() -> None:

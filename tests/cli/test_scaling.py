@@ -85,7 +85,7 @@ def test_a_run_with_several_numbers_of_ranks(kiviat: Kiviat, make: Make, tmp_pat
     (law,) = [line for line in lines if line.startswith("  Amdahl: σ = 0.0")]
     assert "measured to 32 ranks" in law
     (prediction,) = [line for line in lines if line.startswith("  at 128 ranks")]
-    assert prediction.endswith("by Amdahl: extrapolated, 4.00 times the most measured")
+    assert prediction.endswith("by Amdahl: extrapolated to 4.00 times the most measured")
     assert "energy: unavailable: neither meters nor declared watts" in lines
     assert lines[-1] == "scaling.html"
     assert (tmp_path / "scaling.html").read_text().startswith("<!doctype html>")

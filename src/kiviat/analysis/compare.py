@@ -23,6 +23,8 @@ single-step maxT). This assumes neither independence of the cases, which share t
 distribution, only that the launches of two equal runs are exchangeable. It keeps the probability of any false
 alarm in the whole comparison, and so the false discovery rate, below 5 %. Its smallest value is 0.0079 for
 any number of cases; one case of 200 that is 30 % slower is found with 5 launches if launches scatter by 2 %.
+If cases have different numbers of launches, as with `--interval`, it is computed from the first launches of
+each, as many as every case has: all cases stay one family.
 
 The price is low power against small changes. If many cases share a small change, the geometric means over the
 cases of a benchmark, and over all, show it; these groups belong to the same family of tests.
@@ -39,7 +41,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.summary import MIXED, Summary
 from kiviat.analysis.statistics.intervals import MIN_LAUNCHES, Floats
 from kiviat.analysis.statistics.rank_tests import family_p, shifts
 from kiviat.record.errors import InputError
@@ -110,19 +112,30 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """Overall verdict: "worse", "better", "no difference" or "no verdict"."""
+        """Overall verdict: "worse", "incomplete", "better", "no difference" or "no verdict".
+
+        "incomplete": no case is shown to be worse, but `b` lost some that `a` has (`lost`).
+        """
         changes = [case.change for case in self.cases] + [group.change for group in self.groups]
         survivors = {change.verdict for change in changes if change.survives}
         if "worse" in survivors:
             return "worse"
-        if "better" in survivors:
-            return "better"
-        return "no difference" if any(change.verdict != "no verdict" for change in changes) else "no verdict"
+        if all(change.verdict == "no verdict" for change in changes):
+            return "no verdict"
+        if self.lost:
+            return "incomplete"
+        return "better" if "better" in survivors else "no difference"
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Cases that `a` has enough launches of for a verdict, and `b` has not."""
+        short = (one.case for one in self.cases if one.b.launches < MIN_LAUNCHES <= one.a.launches)
+        return (*self.only_a, *short)
 
     @property
     def exit_code(self) -> int:
-        """0: nothing is worse; 1: something is worse; 2: no case has enough data for a verdict."""
-        return {"worse": 1, "no verdict": 2}.get(self.verdict, 0)
+        """0: nothing is worse; 1: something is worse; 2: there is no verdict, or not on all cases of `a`."""
+        return {"worse": 1, "no verdict": 2, "incomplete": 2}.get(self.verdict, 0)
 
 
 def compare(a: Sequence[Summary], b: Sequence[Summary], threshold: float = THRESHOLD) -> Comparison:
@@ -145,31 +158,24 @@ def compare(a: Sequence[Summary], b: Sequence[Summary], threshold: float = THRES
     changes = [
         _exact(*pair, threshold) or Change(_ratio(*pair), note=_obstacle(*pair) or "") for pair in pairs
     ]
-    blocks: dict[tuple[int, int], list[int]] = {}
-    for index, (before, after) in enumerate(pairs):
-        if not changes[index].note:
-            blocks.setdefault((before.launches, after.launches), []).append(index)
-
-    largest = max(blocks.values(), key=len, default=[])
-    members = _groups([pairs[index] for index in largest])
-    family = sum(map(len, blocks.values())) + len(members)
+    testable = [index for index, change in enumerate(changes) if not change.note]
+    tested = [pairs[index] for index in testable]
     groups: list[GroupChange] = []
-    for block in blocks.values():
-        tested = [pairs[index] for index in block]
-        logs = [_logs(side) for side in zip(*tested, strict=True)]
-        better = [before.better for before, _ in tested]
-        if block is largest:
-            logs = [
-                np.concatenate((x, *(x[rows].mean(axis=0)[None] for rows in members.values()))) for x in logs
-            ]
-            better += [better[rows[0]] for rows in members.values()]
-        results = _changes(logs[0], logs[1], better, threshold, family)
-        for index, change in zip(block, results, strict=False):
-            changes[index] = replace(change, note=_remark(*pairs[index]))
-        groups += [
-            GroupChange(name, len(rows), change)
-            for (name, rows), change in zip(members.items(), results[len(block) :], strict=False)
-        ]
+    if tested:
+        first = [_first_logs(side) for side in zip(*tested, strict=True)]
+        members = _groups(tested)
+        means = [np.array([logs[rows].mean(axis=0) for rows in members.values()]) for logs in first]
+        logs_of = [np.concatenate(each) if members else each[0] for each in zip(first, means, strict=True)]
+        adjusted = family_p(logs_of[0], logs_of[1], _NOISE_FLOOR)
+        shifts_of = _shifts([(_logs(before), _logs(after)) for before, after in tested])
+        for index, shift, p in zip(testable, shifts_of, adjusted[: len(tested)], strict=True):
+            before, after = pairs[index]
+            change = _change(shift, float(p), before.better, threshold)
+            changes[index] = replace(change, note=_remark(before, after))
+        shifts_of = _shifts(list(zip(means[0], means[1], strict=True)))
+        for (name, rows), shift, p in zip(members.items(), shifts_of, adjusted[len(tested) :], strict=True):
+            change = _change(shift, float(p), tested[rows[0]][0].better, threshold)
+            groups.append(GroupChange(name, len(rows), change))
     return Comparison(
         a=a[0].run,
         b=b[0].run,
@@ -207,15 +213,18 @@ def _obstacle(a: Summary, b: Summary) -> str | None:
 
 def _unlike(a: Summary, b: Summary) -> str | None:
     """Return how the summaries differ in quantity or conditions; None if they do not."""
+    quantities = [f"{one.metric} in {one.unit}, {one.better} is better" for one in (a, b)]
     if a.metric != b.metric:
         return f"{a.metric} against {b.metric}"
+    if quantities[0] != quantities[1]:
+        return f"{quantities[0]}, against {quantities[1]}"
     if a.oversubscribed or b.oversubscribed:
         return "oversubscribed"
     if a.disturbed or b.disturbed:
         of = [f"{one.disturbed} of {counted(one.launches, 'launch')}" for one in (a, b)]
         return f"disturbed by other programs: in {of[0]} of A, {of[1]} of B"
-    if a.sync != b.sync:
-        return f"launches start differently: {a.sync} against {b.sync}"
+    if a.sync != b.sync or a.sync == MIXED:
+        return f"calls start differently: {a.sync} against {b.sync}"
     return None
 
 
@@ -239,8 +248,14 @@ def _ratio(a: Summary, b: Summary) -> float | None:
     return b.median / a.median if a.metric == b.metric and a.median > 0 and b.median > 0 else None
 
 
-def _logs(summaries: Sequence[Summary]) -> Floats:
-    return np.log([summary.launch_medians for summary in summaries])
+def _logs(summary: Summary) -> Floats:
+    return np.log(summary.launch_medians)
+
+
+def _first_logs(summaries: Sequence[Summary]) -> Floats:
+    """Return the logarithms of the first launches of each case, as many as every case has."""
+    launches = min(summary.launches for summary in summaries)
+    return np.array([_logs(summary)[:launches] for summary in summaries])
 
 
 def _groups(pairs: Sequence[tuple[Summary, Summary]]) -> dict[str, list[int]]:
@@ -261,28 +276,41 @@ def _groups(pairs: Sequence[tuple[Summary, Summary]]) -> dict[str, list[int]]:
     }
 
 
-def _changes(a: Floats, b: Floats, better: Sequence[str], threshold: float, family: int) -> list[Change]:
-    """Return the changes of all rows of logarithms.
+@dataclass(frozen=True, slots=True)
+class _Shift:
+    """Hodges–Lehmann shift of logarithms, with its interval and p-value."""
 
-    `family` is the number of tests in the whole comparison.
-    """
-    adjusted = np.minimum(1.0, family_p(a, b, _NOISE_FLOOR) * family / len(a))
+    shift: float
+    low: float
+    high: float
+    p: float
+
+
+def _shifts(samples: Sequence[tuple[Floats, Floats]]) -> list[_Shift]:
+    """Return the shift of the second sample against the first, for each pair."""
+    alike: dict[tuple[int, int], list[int]] = {}
+    for index, (a, b) in enumerate(samples):
+        alike.setdefault((len(a), len(b)), []).append(index)
+    found: dict[int, _Shift] = {}
+    for indices in alike.values():
+        a, b = (np.array([samples[index][side] for index in indices]) for side in (0, 1))
+        for index, values in zip(indices, zip(*shifts(a, b), strict=True), strict=True):
+            found[index] = _Shift(*map(float, values))
+    return [found[index] for index in range(len(samples))]
+
+
+def _change(of: _Shift, adjusted_p: float, better: str, threshold: float) -> Change:
     limit = math.log1p(threshold)
-    changes = []
-    for direction, shift, low, high, p, adjusted_p in zip(better, *shifts(a, b), adjusted, strict=True):
-        if (low > 0 or high < 0) and abs(shift) > limit:
-            verdict = "better" if (shift < 0) == (direction == "lower") else "worse"
-        else:
-            verdict = "same" if -limit <= low and high <= limit else "unclear"
-        changes.append(
-            Change(
-                ratio=math.exp(shift),
-                low=math.exp(low),
-                high=math.exp(high),
-                p=float(p),
-                adjusted_p=float(adjusted_p),
-                verdict=verdict,
-                survives=verdict in ("better", "worse") and bool(adjusted_p <= 1 - LEVEL),
-            )
-        )
-    return changes
+    if (of.low > 0 or of.high < 0) and abs(of.shift) > limit:
+        verdict = "better" if (of.shift < 0) == (better == "lower") else "worse"
+    else:
+        verdict = "same" if -limit <= of.low and of.high <= limit else "unclear"
+    return Change(
+        ratio=math.exp(of.shift),
+        low=math.exp(of.low),
+        high=math.exp(of.high),
+        p=of.p,
+        adjusted_p=adjusted_p,
+        verdict=verdict,
+        survives=verdict in ("better", "worse") and adjusted_p <= 1 - LEVEL,
+    )

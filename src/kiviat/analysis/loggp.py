@@ -18,7 +18,7 @@ import numpy as np
 from kiviat.analysis.aggregate.curves import bandwidth, curve, half_bandwidth_size, size_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.statistics.changepoints import Piecewise, Segment, Switch, piecewise
-from kiviat.record.units import format_bytes, three_digits
+from kiviat.record.units import format_bytes, format_size, three_digits
 
 SMALL_MESSAGE = 8
 
@@ -119,7 +119,7 @@ def fit_warning(fitted: LogGP) -> str:
 
 def switch_where(switch: Switch) -> str:
     """Return the location of a switch in words: "between 2 KiB and 4 KiB"."""
-    return f"between {format_bytes(switch.below)} and {format_bytes(switch.above)}"
+    return f"between {format_size(switch.below)} and {format_size(switch.above)}"
 
 
 def switch_words(switch: Switch) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +13,14 @@ from kiviat.analysis.compare import THRESHOLD, Change, Comparison
 from kiviat.api.runs import Named, Run, Runs, read_one
 from kiviat.api.table import Table, Tabular
 from kiviat.record import InputError
+from kiviat.record.units import counted
 from kiviat.report.html import fragment
 
+_CORRECTED = "after correction for the number of comparisons"
 _CONCLUSIONS = {
-    "worse": "worse: some cases are, even after correction for the number of comparisons",
-    "better": "better, and nothing is worse",
-    "no difference": "no difference is shown, after correction for the number of comparisons",
+    "worse": f"worse: some cases are, even {_CORRECTED}",
+    "better": f"better: some cases are, even {_CORRECTED}, and none is shown to be worse",
+    "no difference": f"no difference is shown, {_CORRECTED}",
 }
 
 
@@ -31,15 +34,26 @@ class ComparisonResult(Tabular):
 
     @property
     def verdict(self) -> str:
-        """Return "worse", "better", "no difference" or "no verdict"."""
+        """Return "worse", "incomplete", "better", "no difference" or "no verdict"."""
         return self.details.verdict
 
     @property
     def conclusion(self) -> str:
-        """The verdict in a sentence, with the reason if there is none."""
+        """The verdict in a sentence, with the number of cases without one, and their most frequent reason."""
+        cases, lost = self.details.cases, self.details.lost
+        untested = [entry.change.note for entry in cases if entry.change.verdict == "no verdict"]
+        reason, times = Counter(untested).most_common(1)[0] if untested else ("", 0)
+        of = f" (in {times} of {counted(len(untested), 'case')})" if times < len(untested) else ""
         if self.verdict == "no verdict":
-            return "no verdict: " + (self.details.cases[0].change.note or "no case had what one needs")
-        return _CONCLUSIONS[self.verdict]
+            return f"no verdict: {reason}{of}"
+        if self.verdict == "incomplete":
+            whole = len(cases) + len(self.details.only_a)
+            return (
+                f"incomplete: {len(lost)} of {counted(whole, 'case')} of A are missing in B, or have too few "
+                "launches there; none of the others is shown to be worse"
+            )
+        without = f"; {counted(len(untested), 'case')} without a verdict: {reason}{of}" if untested else ""
+        return _CONCLUSIONS[self.verdict] + without
 
     @property
     def table(self) -> Table:

@@ -10,7 +10,7 @@ from kiviat.analysis.aggregate.curves import size_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.model.bucket import Bucket
 from kiviat.record import InputError
-from kiviat.record.units import format_bytes, format_value, three_digits
+from kiviat.record.units import format_size, format_value, three_digits
 
 # Limits above which other programs must have used the cores or the network: ratio between launches of a size,
 # and ratio of a message's time to that of a longer one. On an idle machine launches differ by a few per cent.
@@ -80,7 +80,7 @@ def refuse_off_link(points: Sequence[Summary], link: float, bucket: Bucket | Non
         return
     at_once = bucket.out_bytes + bucket.in_bytes if bucket else 0.0
     words = (
-        f"{format_bytes(size)} took {format_value(point.median, 's')} on an emulated link that needs "
+        f"{format_size(size)} took {format_value(point.median, 's')} on an emulated link that needs "
         f"{format_value(link_s, 's')} for them"
     )
     if point.median > link_s / _SLOWEST:
@@ -102,6 +102,6 @@ def refuse_bad_fit(level: str, error: float, spread: float, allowed: float) -> N
 
 
 def _sizes(points: Sequence[Summary]) -> str:
-    names = [format_bytes(size_of(point)) for point in points]
+    names = [format_size(size_of(point)) for point in points]
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -18,6 +18,7 @@ from kiviat.analysis.aggregate.curves import size_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.loggp import pieces_of
 from kiviat.analysis.statistics.intervals import Floats
+from kiviat.analysis.statistics.lines import slope_through_origin, weighted_line
 from kiviat.model.bucket import Bucket, without
 from kiviat.record import InputError
 
@@ -190,12 +191,10 @@ def _crossing(
     x, y = np.asarray(sizes, dtype=np.float64), np.asarray([longer[size] for size in sizes])
     weights = np.asarray([(longer[size] + alone[size]) ** -2 for size in sizes])
     candidates = [(float(weights @ y / weights.sum()), 0.0)]
-    if (weights @ x**2) > 0:
-        candidates.append((0.0, float(weights @ (x * y) / (weights @ x**2))))
+    if any(sizes):
+        candidates.append((0.0, slope_through_origin(x, y, weights)))
     if len(set(sizes)) > 1:
-        mean_x, mean_y = (weights @ x) / weights.sum(), (weights @ y) / weights.sum()
-        slope = float((weights @ ((x - mean_x) * (y - mean_y))) / (weights @ (x - mean_x) ** 2))
-        candidates.append((float(mean_y - slope * mean_x), slope))
+        candidates.append(weighted_line(x, y, weights))
     allowed = [(s, s_per_byte) for s, s_per_byte in candidates if min(s, s_per_byte) >= 0]
     return min(allowed, key=lambda line: float(weights @ (line[0] + line[1] * x - y) ** 2))
 
@@ -245,11 +244,9 @@ class _Curve:
             slope = max(self._least_s_per_byte, float(y[0] / x[0]) if x[0] else 0.0)
             return max(0.0, float(y[0] - slope * x[0])), slope
         weights = y**-2
-        mean_x, mean_y = (weights @ x) / weights.sum(), (weights @ y) / weights.sum()
-        slope = float((weights @ ((x - mean_x) * (y - mean_y))) / (weights @ (x - mean_x) ** 2))
-        intercept = float(mean_y - slope * mean_x)
+        intercept, slope = weighted_line(x, y, weights)
         if intercept < 0:
-            intercept, slope = 0.0, float((weights @ (x * y)) / (weights @ x**2))
+            intercept, slope = 0.0, slope_through_origin(x, y, weights)
         if slope < self._least_s_per_byte:
             slope = self._least_s_per_byte
             intercept = max(0.0, float(np.median(y - slope * x)))

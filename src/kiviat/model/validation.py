@@ -11,7 +11,7 @@ from kiviat.analysis.published.verdict import Verdict
 from kiviat.machine.modelled.machine import Machine
 from kiviat.record.case_id import case_id
 from kiviat.record.published import COMPARED_USES, Claim, Fact, Series, SizeSeries, System, papers
-from kiviat.record.units import format_bytes
+from kiviat.record.units import format_size
 from kiviat.record.validated import ComparedModel, ComparedRow, simulator_hash
 
 # The mean of b_eff's random patterns is not one of its metrics; it follows from two of them.
@@ -77,7 +77,7 @@ def _fact(series: SizeSeries, system: System, ranks: int, size: int, value: floa
         exactness="exact_table",
         use=series.use,
         measures=series.measures,
-        message_size=format_bytes(size),
+        message_size=format_size(size),
         claims=(Claim("best", (case,)),),
     )
 

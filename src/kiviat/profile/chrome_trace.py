@@ -25,29 +25,34 @@ def write_chrome_trace(target: BinaryIO, trace: Trace, recording: Recording, wai
     """Write the events as JSON; return the number of short calls omitted, beyond MOST_CALLS of all ranks."""
     starts = [int(events.entered_ns[0]) for events in recording.each if events.call.size]
     start = min(starts, default=0)
-    least, omitted = _least_ns(recording)
+    least, ties, omitted = _limits(recording)
     about = {"program": trace.program, "library": trace.library, "ranks": trace.ranks, "omitted": omitted}
     target.write(b'{"displayTimeUnit":"ns","otherData":' + _line(about) + b',"traceEvents":[\n')
     first = True
-    for event in _events(trace, recording, waits, start, least):
+    for event in _events(trace, recording, waits, start, least, ties):
         target.write((b"" if first else b",\n") + _line(event))
         first = False
     target.write(b"\n]}\n")
     return omitted
 
 
-def _least_ns(recording: Recording) -> tuple[int, int]:
-    """Return the shortest duration that is written, so that at most MOST_CALLS are, and how many are not."""
+def _limits(recording: Recording) -> tuple[int, int, int]:
+    """Return which calls are written, MOST_CALLS at most.
+
+    They are given by the shortest duration in nanoseconds and the number of calls of exactly that duration;
+    the third number is that of the calls left out.
+    """
     parts = [events.left_ns - events.entered_ns for events in recording.each]
     durations = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
     if len(durations) <= MOST_CALLS:
-        return 0, 0
-    least = int(np.partition(durations, -MOST_CALLS)[-MOST_CALLS]) + 1
-    return least, int((durations < least).sum())
+        return 0, len(durations), 0
+    least = int(np.partition(durations, -MOST_CALLS)[-MOST_CALLS])
+    # Coarse clocks give many calls the same duration.
+    return least, MOST_CALLS - int((durations > least).sum()), len(durations) - MOST_CALLS
 
 
 def _events(
-    trace: Trace, recording: Recording, waits: EachWait, start: int, least_ns: int
+    trace: Trace, recording: Recording, waits: EachWait, start: int, least_ns: int, ties: int
 ) -> Iterator[dict[str, Any]]:
     place = {one.rank: {"pid": one.node + 1, "tid": one.rank + 1} for one in trace.each}
     for node, host in {one.node: one.host for one in trace.each}.items():
@@ -63,7 +68,9 @@ def _events(
         }
     for events in recording.each:
         durations = events.left_ns - events.entered_ns
-        for at in np.flatnonzero(durations >= least_ns).tolist():
+        shortest = np.flatnonzero(durations == least_ns)[:ties]
+        ties -= len(shortest)
+        for at in np.union1d(np.flatnonzero(durations > least_ns), shortest).tolist():
             yield {
                 "ph": "X",
                 "name": f"MPI_{recording.names[int(events.call[at])]}",

@@ -1,4 +1,4 @@
-"""Formats quantities: SI values with three significant digits, message sizes in binary multiples."""
+"""Formats quantities: SI values and amounts with three significant digits, sizes of messages exactly."""
 
 from __future__ import annotations
 
@@ -52,15 +52,29 @@ def format_part(part: float | None) -> str:
 
 
 def format_bytes(count: int | None) -> str:
-    """Return a message size as "8 B", "64 KiB" or "1.91 MiB": binary multiples, three significant digits."""
+    """Return an amount as "8 B", "64 KiB" or "1.91 MiB": binary multiples, three significant digits."""
     if count is None:
         return UNAVAILABLE
+    value, unit = _binary(count)
+    return f"{value:,.0f} {unit}" if value.is_integer() else f"{three_digits(value)} {unit}"
+
+
+def format_size(count: int | None) -> str:
+    """Return the size of a message exactly: "64 KiB" and "1.5 KiB", but "20,000 B"."""
+    if count is None:
+        return UNAVAILABLE
+    value, unit = _binary(count)
+    short = value.is_integer() or float(f"{value:.3g}") == value
+    return f"{value:,g} {unit}" if short else f"{count:,} B"
+
+
+def _binary(count: int) -> tuple[float, str]:
+    """Return a number of bytes in the largest binary unit of which it is one or more."""
     value, power = float(count), 0
     while value >= 1024 and power < len(_BINARY) - 1:
         value /= 1024
         power += 1
-    number = f"{value:.0f}" if value.is_integer() else three_digits(value)
-    return f"{number} {_BINARY[power]}"
+    return value, _BINARY[power]
 
 
 def axis_text(axis: str, value: object) -> str:

@@ -187,7 +187,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "part": format_part,
     "share": _percent,
     "error": lambda value: f"{100 * value:+.1f} %",
-    "ratio": lambda value: f"{value:.3f}",
+    "ratio": lambda value: f"{value:.3f}" if 0.1 <= value < 10 else three_digits(value),
     "times": lambda value: f"{three_digits(value)} ×",
 }
 

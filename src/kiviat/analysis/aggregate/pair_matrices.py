@@ -163,7 +163,8 @@ def sick(grids: Sequence[Grid]) -> list[Sick]:
         for place, rank in enumerate(grid.values_of("rank")):
             for column, of in enumerate(grid.values_of("of")):
                 if np.isfinite(factor := float(grid.median[place, column])):
-                    entry = grid.launches, factor, confidences.get((rank, of))
+                    launches_with = grid.launches if grid.known is None else int(grid.known[place, column])
+                    entry = launches_with, factor, confidences.get((rank, of))
                     found.setdefault((f"rank {rank}", of), []).append(entry)
     named = [_sick(*key, launches, entries) for key, entries in found.items()]
     return sorted(named, key=lambda one: (-one.found, -one.factor))

@@ -18,6 +18,7 @@ from kiviat.record.rows import NO_LAUNCH, CaseFacts, Ints, MetricFacts, Outcome,
 from kiviat.record.traits import TraitsByName
 from kiviat.record.types import Row, Scalar
 
+MIXED = "mixed"  # how launches that differ start, or are sampled
 Flags = NDArray[np.bool_]
 # Selects cases and metrics to summarise; they are given by the places of their first rows.
 Chosen = Callable[[Rows, Ints], Flags]
@@ -304,8 +305,8 @@ def _refuse_mixture(cases: Sequence[CaseFacts], metrics: Sequence[MetricFacts]) 
 
 
 def _common(seen: Sequence[str | None]) -> str | None:
-    """Return the value that all launches have in common, else "mixed"."""
-    return seen[0] if seen.count(seen[0]) == len(seen) else "mixed"
+    """Return the value that all launches have in common, else `MIXED`."""
+    return seen[0] if seen.count(seen[0]) == len(seen) else MIXED
 
 
 def _notes(of_launches: Sequence[Mapping[str, str]]) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ import numpy as np
 from kiviat.analysis.aggregate.summary import Summary, median_of_known
 from kiviat.analysis.statistics.intervals import Floats, median_intervals
 from kiviat.record import InputError
+from kiviat.record.rows import Ints
 from kiviat.record.types import Scalar, TableRow
 
 Dimensions = tuple[tuple[str, tuple[str, ...]], ...]
@@ -21,7 +22,7 @@ class Grid:
     """One table of one case, over its launches. Values are in `unit`, missing ones nan.
 
     `median` has the shape of `dimensions`; `low` and `high` are its 95 % interval, None below five launches.
-    They are nan where a launch lacks the value.
+    They are nan where a launch lacks the value. `known` is the number of launches that have it; None: all.
     """
 
     run: str
@@ -40,6 +41,7 @@ class Grid:
     median: Floats
     low: Floats | None
     high: Floats | None
+    known: Ints | None = None
 
     def values_of(self, dimension: str) -> tuple[str, ...]:
         """Return the values of the dimension of that name; InputError if the table has none."""
@@ -103,6 +105,7 @@ def _grid(row: TableRow, launches: Mapping[int, Floats]) -> Grid:
         median=median_of_known(values).reshape(shape),
         low=None if intervals is None else intervals[:, 0].reshape(shape),
         high=None if intervals is None else intervals[:, 1].reshape(shape),
+        known=np.isfinite(values).sum(axis=1).reshape(shape),
     )
 
 

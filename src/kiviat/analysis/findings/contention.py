@@ -13,7 +13,7 @@ from kiviat.analysis.aggregate.nodes import Nodes
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.finding import Evidence, Finding
 from kiviat.analysis.findings.shared_resource import ENOUGH, Verdict, far_pairs, near_pairs, shared
-from kiviat.record.units import format_bytes, format_value, three_digits
+from kiviat.record.units import format_size, format_value, three_digits
 
 NodesOf = Callable[[int], Nodes | None]  # number of ranks to their nodes
 
@@ -69,7 +69,7 @@ def _sharing(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Sharin
         if ratio:
             where = "between both halves of the ranks" if matching == "far" else "of neighbours"
             yield Sharing(
-                f"{ratio.ranks // 2} pairs {where} ({format_bytes(ratio.bytes)})",
+                f"{ratio.ranks // 2} pairs {where} ({format_size(ratio.bytes)})",
                 ratio.ranks,
                 ratio.median,
                 shared(_best_case(ratio), pairs(ratio.ranks), nodes_of(ratio.ranks), ratio.oversubscribed),
@@ -220,9 +220,9 @@ def _phases(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding
         name = {"dense_pairwise": "Pairs at growing distance"}.get(benchmark, "Total exchange")
         headline = (
             f"{name}: phases with the farthest partners get {three_digits(ratio.median)} times the "
-            f"bandwidth of the first ({format_bytes(ratio.bytes)})"
+            f"bandwidth of the first ({format_size(ratio.bytes)})"
             if differ
-            else f"{name}: far partners cost nothing extra ({format_bytes(ratio.bytes)})"
+            else f"{name}: far partners cost nothing extra ({format_size(ratio.bytes)})"
         )
         importance = 0.4 + 0.25 * min(1.0, abs(1 - ratio.median)) if differ else 0.25
         yield Finding(

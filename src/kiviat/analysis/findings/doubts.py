@@ -62,14 +62,17 @@ def _weighed(
     named = [by_name[one] for one in finding.evidence if one in by_name]
     kinds = dict.fromkeys(kind_of(one.benchmark, one.metric, one.ranks, one.bytes) for one in named)
     kinds.pop(_BESIDE.get(finding.kind, ""), None)
-    errors = [error for kind in kinds if kind and (error := known.of(kind))]
-    if not errors:
-        return replace(
-            finding, detail=f"{finding.detail} No published value tests the model on this.".strip()
+    errors = {kind: known.of(kind) if kind else None for kind in kinds}
+    tested = [error for error in errors.values() if error]
+    worst = max(tested, key=lambda one: one.spread, default=None)
+    if worst is None or worst.spread < max(factor, 1 / factor):
+        if tested and len(tested) == len(errors):
+            return finding
+        untested = (
+            " and ".join(kind for kind, error in errors.items() if kind and not error) if tested else ""
         )
-    worst = max(errors, key=lambda one: one.spread)
-    if worst.spread < max(factor, 1 / factor):
-        return finding
+        told = f"No published value tests the model on {untested or 'this'}."
+        return replace(finding, detail=f"{finding.detail} {told}".strip())
     about = _ABOUT.get(finding.kind, "this")
     return Finding(
         finding.kind,

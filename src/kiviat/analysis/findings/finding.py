@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.record.units import axis_text, counted, format_bytes
+from kiviat.record.units import axis_text, counted, format_size
 
 Evidence = tuple[tuple[str, str], ...]
 
@@ -31,6 +31,6 @@ class Finding:
 
 def named(summary: Summary) -> str:
     """Return a description of a case: "exchange of 2 KiB on 2 ranks, cache off"."""
-    size = "" if summary.bytes is None else f" of {format_bytes(summary.bytes)}"
+    size = "" if summary.bytes is None else f" of {format_size(summary.bytes)}"
     axes = "".join(f", {axis_text(axis, value)}" for axis, value in sorted(summary.axes.items()))
     return f"{summary.benchmark}{size} on {counted(summary.ranks, 'rank')}{axes}"

@@ -17,7 +17,7 @@ from kiviat.analysis.findings.finding import Evidence, Finding
 from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.record.run import Run
 from kiviat.record.traits import TraitsByName
-from kiviat.record.units import counted, format_bytes, format_value, three_digits
+from kiviat.record.units import counted, format_size, format_value, three_digits
 
 _APART = 1.1  # ratio below which two values count as equal
 _STEP = 1.5  # smaller steps to two nodes, or between powers of two, are not reported
@@ -53,7 +53,7 @@ class _Series:
         return sorted(set.intersection(*(set(self.values[name]) for name in machines)))
 
     def at(self, x: int) -> str:
-        return counted(x, "rank") if self.by == "ranks" else format_bytes(x)
+        return counted(x, "rank") if self.by == "ranks" else format_size(x)
 
 
 def findings_across(machines: Sequence[Machine], traits: TraitsByName) -> list[Finding]:
@@ -120,7 +120,7 @@ def _fair(one: Summary) -> bool:
 def _what(one: Summary, by: str) -> str:
     metric = one.metric.removeprefix(one.benchmark).replace("_", " ").strip()
     metric = f" {metric}" if metric not in ("", "time") else ""
-    size = f" of {format_bytes(one.bytes)}" if by == "ranks" and one.bytes is not None else ""
+    size = f" of {format_size(one.bytes)}" if by == "ranks" and one.bytes is not None else ""
     ranks = f" on {counted(one.ranks, 'rank')}" if by == "bytes" else ""
     axes = "".join(f", {name} {value}" for name, value in sorted(one.axes.items()) if name != "world")
     return f"{one.benchmark}{metric}{size}{ranks}{axes}"
@@ -240,7 +240,7 @@ def _oncoming(machines: Sequence[Machine]) -> Iterator[Finding]:
     yield Finding(
         "oncoming",
         0.45 + 0.2 * (worst - least),
-        f"An oncoming message of {format_bytes(size)} costs {order[0]} {100 * worst:.0f} % of its bandwidth, "
+        f"An oncoming message of {format_size(size)} costs {order[0]} {100 * worst:.0f} % of its bandwidth, "
         f"{order[-1]} {100 * least:.0f} %",
         f"PingPing against PingPong of the same ranks: {each}. Half duplex would lose 50 %. "
         f"{_origin(points)}",

@@ -11,7 +11,7 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings.contention import NodesOf, apart, chosen, evidence
 from kiviat.analysis.findings.finding import Finding
-from kiviat.record.units import format_bytes, format_value, three_digits
+from kiviat.record.units import format_size, format_value, three_digits
 
 HostOf = Callable[[int], str | None]  # rank to host name
 
@@ -150,7 +150,7 @@ def _overhead(summaries: Sequence[Summary]) -> Iterator[Finding]:
         for side, available in left.items()
     )
     least = min(left.values(), key=lambda available: available.median)
-    size = format_bytes(least.bytes)
+    size = format_size(least.bytes)
     detail = "Corrected for the bias of the method's barrier. "
     disturbed = least.median < _DISTURBED
     if least.oversubscribed:
@@ -228,7 +228,7 @@ def _threads(summaries: Sequence[Summary]) -> Iterator[Finding]:
                 0.3 + 0.2 * min(1.0, factor - 1),
                 f"MPI_THREAD_MULTIPLE makes a short message {three_digits(factor)} times as slow",
                 f"{_value(one)} with one thread, {_value(single)} without MPI_THREAD_MULTIPLE "
-                f"({format_bytes(one.bytes)}).",
+                f"({format_size(one.bytes)}).",
                 evidence(one, single),
             )
     if one and several and (one.bytes, one.ranks) == (several.bytes, several.ranks):
@@ -239,7 +239,7 @@ def _threads(summaries: Sequence[Summary]) -> Iterator[Finding]:
                 0.35 + 0.2 * min(1.0, (factor - 1) / 4),
                 f"Threads of a rank wait for each other: {three_digits(factor)} times the latency of one",
                 f"{_value(several)} per thread for all at once, {_value(one)} for one alone "
-                f"({format_bytes(one.bytes)}).",
+                f"({format_size(one.bytes)}).",
                 evidence(several, one),
             )
 

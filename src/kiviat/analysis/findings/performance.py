@@ -14,7 +14,7 @@ from kiviat.analysis.findings.finding import Finding, named
 from kiviat.analysis.loggp import eager_limit, fit_loggp, pieces_of, switch_where, switch_words
 from kiviat.analysis.statistics.changepoints import Switch
 from kiviat.record.run import Cache
-from kiviat.record.units import counted, format_bytes, format_value, three_digits
+from kiviat.record.units import counted, format_bytes, format_size, format_value, three_digits
 
 # A collective is reported if it takes this many times the messages of its textbook algorithm: the estimate
 # ignores contention and arithmetic, so a factor of two proves nothing.
@@ -46,9 +46,9 @@ def _headline(points: Sequence[Summary]) -> Iterator[Finding]:
     smallest, best = points[0], max(points, key=bandwidth)
     predicted = smallest.clock == "simulated"
     latency = "Predicted latency" if predicted else "Latency"
-    headline = f"{latency} {_time(smallest.median)} ({format_bytes(smallest.bytes)})"
+    headline = f"{latency} {_time(smallest.median)} ({format_size(smallest.bytes)})"
     if best.bytes and best is not smallest:
-        headline += f", bandwidth up to {_rate(best)} ({format_bytes(best.bytes)})"
+        headline += f", bandwidth up to {_rate(best)} ({format_size(best.bytes)})"
     if smallest.oversubscribed:
         headline += ", oversubscribed"
     detail = "Half a round trip of a ping-pong"
@@ -58,7 +58,7 @@ def _headline(points: Sequence[Summary]) -> Iterator[Finding]:
         detail += f", interval {_time(smallest.low)} to {_time(smallest.high)}"
     last = points[-1]
     if best is not last and bandwidth(last) < 0.9 * bandwidth(best):
-        detail += f". At {format_bytes(last.bytes)} the bandwidth drops to {_rate(last)}"
+        detail += f". At {format_size(last.bytes)} the bandwidth drops to {_rate(last)}"
     yield Finding("headline", 0.8, headline, detail + ".", _evidence(smallest, best))
 
 
@@ -86,7 +86,7 @@ def _switches(points: Sequence[Summary], caches: Sequence[Cache]) -> Iterator[Fi
         where = switch_where(switch)
         below, above = at[switch.below], at[switch.above]
         ends = ((below, switch.below), (above, switch.above))
-        times = ", ".join(f"{_time(point.median)} at {format_bytes(size)}" for point, size in ends)
+        times = ", ".join(f"{_time(point.median)} at {format_size(size)}" for point, size in ends)
         cache = near_cache(switch, caches)
         if switch.kind == "jump":
             name = "Cache limit" if cache and switch.factor > 1 else "Protocol switch"
@@ -95,17 +95,17 @@ def _switches(points: Sequence[Summary], caches: Sequence[Cache]) -> Iterator[Fi
             if switch.below == eager:
                 detail += (
                     " It adds at least a whole message, as a rendezvous does: the eager limit is probably "
-                    f"{format_bytes(eager)} or little more. If your messages are larger, try another limit."
+                    f"{format_size(eager)} or little more. If your messages are larger, try another limit."
                 )
         else:
             words = switch_words(switch)
-            headline = f"{words[:1].upper()}{words[1:]} from about {format_bytes(switch.above)} on"
+            headline = f"{words[:1].upper()}{words[1:]} from about {format_size(switch.above)} on"
             detail = (
                 f"The slope of the ping-pong's time changes {where}: another protocol, or messages that "
                 "exceed a cache."
             )
         if cache:
-            detail += f" The L{cache.level} cache has {format_bytes(cache.bytes)}."
+            detail += f" The L{cache.level} cache has {format_size(cache.bytes)}."
         importance = min(0.75, 0.45 + 0.3 * abs(math.log(switch.factor))) if switch.kind == "jump" else 0.35
         yield Finding("protocol-switch", importance, headline, detail, _evidence(below, above))
 
@@ -130,7 +130,7 @@ def _poor_fit(summaries: Sequence[Summary], points: Sequence[Summary]) -> Iterat
     yield Finding(
         "poor-fit",
         0.5,
-        f"No lines fit the ping-pong: {100 * error(worst):.0f} % off at {format_bytes(worst.bytes)}",
+        f"No lines fit the ping-pong: {100 * error(worst):.0f} % off at {format_size(worst.bytes)}",
         f"The median error is {100 * fitted.median_error:.1f} %. Read times from the curve: the LogGP "
         "parameters do not describe it.",
         _evidence(worst),
@@ -153,7 +153,7 @@ def _both_ways(summaries: Sequence[Summary], pingpong: Sequence[Summary]) -> Ite
             "both-ways",
             0.35 + 0.15 * min(1.0, max(0.0, cost(worst) - 1)),
             f"{benchmark}: simultaneous messages both ways take up to {_times(cost(worst))} as long as one "
-            f"way ({format_bytes(worst.bytes)})",
+            f"way ({format_size(worst.bytes)})",
             f"{_time(worst.median)} for {messages} each way on {worst.ranks} ranks, against "
             f"{_time(alone[size_of(worst)].median)} for one in the ping-pong. 1 means full duplex, 2 half "
             "duplex.",

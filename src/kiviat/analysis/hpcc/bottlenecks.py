@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kiviat.analysis.hpcc.balance import FEW_NODES, efficiency
+from kiviat.analysis.hpcc.extrapolation import FFT_BYTES
 from kiviat.analysis.hpcc.quantities import Size
 from kiviat.analysis.hpcc.roofline import problem_order
-from kiviat.record.units import format_value
+from kiviat.record.units import format_value, three_digits
 
 PROCESSOR, MEMORY = "the processor", "memory"
 BANDWIDTH, LATENCY = "network bandwidth", "network latency"
@@ -23,6 +24,7 @@ BANDWIDTH, LATENCY = "network bandwidth", "network latency"
 # well.
 _ENOUGH = 0.4
 _TIE = 0.85
+_REFUTED = 1.3  # a kernel may be this much faster than a bound measured in other launches
 # If HPL exceeds DGEMM by more than this factor, it is a measurement mistake, not noise.
 _MORE_THAN_DGEMM = 1.05
 
@@ -54,8 +56,9 @@ class Limit:
         if self.rate is None:
             return f"{self.kernel}: cannot tell; {'; '.join(self.missing)}."
         told = [
-            f"{bound.resource} accounts for {100 * min(self.rate / bound.rate, 9.99):.0f} % of its time"
+            f"{bound.resource} accounts for {100 * self.rate / bound.rate:.0f} % of its time"
             for bound in self.bounds
+            if not _refutes(self.rate, bound)
         ]
         if self.resources:
             return f"{self.kernel} is limited by {listed(self.resources)}: {', '.join(told)}."
@@ -141,18 +144,30 @@ def _limit(name: str, key: str, size: Size, bounds: Sequence[Reckoning]) -> Limi
         elif one:
             missing.append(one)
     found.sort(key=lambda bound: bound.rate)
-    shares = [quantity.value / bound.rate for bound in found]
+    missing += [
+        f"its rate is {three_digits(quantity.value / bound.rate)} times the bound by {bound.resource}, which "
+        "was measured wrongly or does not apply"
+        for bound in found
+        if _refutes(quantity.value, bound)
+    ]
+    valid = [bound for bound in found if not _refutes(quantity.value, bound)]
+    shares = [quantity.value / bound.rate for bound in valid]
     first = shares[0] if shares else None
     resources: tuple[str, ...] = ()
     if first is not None and first >= _ENOUGH:
         resources = tuple(
             dict.fromkeys(
-                bound.resource for bound, share in zip(found, shares, strict=True) if share >= _TIE * first
+                bound.resource for bound, share in zip(valid, shares, strict=True) if share >= _TIE * first
             )
         )
     return Limit(
         name, quantity.value, quantity.unit, resources, first, tuple(found), tuple(dict.fromkeys(missing))
     )
+
+
+def _refutes(rate: float, bound: Bound) -> bool:
+    """Return whether a kernel is so much faster than a bound that this cannot be one."""
+    return rate > _REFUTED * bound.rate
 
 
 def _where(size: Size) -> str:
@@ -239,7 +254,7 @@ def _fft_local(size: Size) -> Bound | str:
 def _fft_resource(size: Size) -> str:
     """Return the resource that limits a transform on one process: memory below the roofline's ridge point."""
     dgemm, triad = size.value("dgemm"), size.value("triad")
-    order = problem_order(size.quantities["fft_star"], 16, 1) or 2.0**24
+    order = problem_order(size.quantities["fft_star"], FFT_BYTES, 1) or 2.0**24
     if dgemm is None or triad is None:
         return MEMORY
     return MEMORY if 5 * math.log2(order) / 32 < dgemm / triad else PROCESSOR
@@ -250,7 +265,7 @@ def _fft_network(size: Size) -> Bound | str:
     processes = size.processes or 1
     fft = size.quantities["fft"]
     memory = fft.axes.get("memory")
-    in_memory = memory / 32 * processes if isinstance(memory, int | float) else 2.0**24 * processes
+    in_memory = memory / FFT_BYTES * processes if isinstance(memory, int | float) else 2.0**24 * processes
     order = fft.number("n") or in_memory  # only its logarithm matters
     sent_per_element = 3 * 16 * (processes - 1) / processes
     rate = 5 * math.log2(order) * _total(size, "ring_bandwidth") / sent_per_element

@@ -22,6 +22,9 @@ from kiviat.analysis.statistics.intervals import Floats
 from kiviat.record.run import Run
 from kiviat.record.units import format_bytes, format_value
 
+# Memory of a complex element of FFT, which is transformed into a second array (native/bench/hpcc/fft.cpp).
+FFT_BYTES = 32
+
 # Share of the memory that a problem uses, as HPC Challenge recommends for HPL.
 SHARE = 0.8
 # Assumed memory per processor, if that of the machine is unknown.
@@ -79,11 +82,8 @@ def _order(memory: float) -> float:
 
 
 def _elements(memory: float) -> float:
-    """Return the length of a complex vector of which `memory` holds two.
-
-    The number of copies hardly affects its logarithm.
-    """
-    return memory / 32
+    """Return the length of a complex vector that is transformed in `memory` bytes."""
+    return memory / FFT_BYTES
 
 
 def _constant(memory: float) -> float:

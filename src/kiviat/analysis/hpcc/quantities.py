@@ -178,10 +178,9 @@ def measured_system(
         at = found.setdefault(summary.ranks, {})
         crowded |= {summary.ranks} if summary.oversubscribed else set()
         disturbed |= {summary.ranks} if summary.disturbed else set()
-        before = at.get(key)
-        # If a kernel was run with several settings, the best result counts, as with tuning by hand.
-        if before is None or (summary.median < before.value) == QUANTITIES[key].lower:
-            at[key] = _quantity(summary, tables)
+        candidate = _quantity(summary, tables)
+        if (before := at.get(key)) is None or _counts_instead(candidate, before, QUANTITIES[key].lower):
+            at[key] = candidate
     for full in extrapolated(summaries, run):
         at = found[full.ranks]
         key = full.benchmark
@@ -206,6 +205,16 @@ def measured_system(
             )
         )
     return System(run.id, name, _ORIGINS[run.clock], tuple(sizes))
+
+
+def _counts_instead(one: Quantity, other: Quantity, lower: bool) -> bool:
+    """Return whether `one` counts, of two results of a kernel with several settings.
+
+    The best one does, as with tuning by hand; but a rate of the cache never counts instead of one of memory.
+    """
+    if one.in_cache != other.in_cache:
+        return other.in_cache
+    return (one.value < other.value) == lower
 
 
 def _key(benchmark: str, metric: str, axes: Mapping[str, Scalar]) -> str | None:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from kiviat.analysis.hpcc.extrapolation import FFT_BYTES
 from kiviat.analysis.hpcc.quantities import Quantity, Size
 
 
@@ -90,7 +91,7 @@ _KERNELS = (
     ),
     _Kernel(
         *("FFT", "fft_star", False, "5 log₂ n / 32: each complex element is read and written once"),
-        *(lambda n: 5 * math.log2(n) / 32, lambda quantity: problem_order(quantity, 16, 1)),
+        *(lambda n: 5 * math.log2(n) / 32, lambda quantity: problem_order(quantity, FFT_BYTES, 1)),
     ),
     _Kernel("STREAM triad", "triad", False, "2 flop / 24 B", lambda _: 1 / 12, flops=1 / 12),
     _Kernel(

@@ -129,7 +129,8 @@ def standing(run: Run, summaries: Sequence[Summary]) -> Values:
         found["message_rate"] = Value(best.median / max(1, best.ranks // 2), best.case)
     whole = measured_system(run, run.id, fair).whole
     for axis, quantity in (("ring", "ring_bandwidth"), ("memory", "triad"), ("compute", "dgemm")):
-        if known := whole.quantities.get(quantity):
+        # Published rates are those of memory.
+        if (known := whole.quantities.get(quantity)) and not known.in_cache:
             found[axis] = Value(known.value, known.case)
     disturbed = {summary.case for summary in fair if summary.disturbed}
     return {axis: replace(value, disturbed=value.source in disturbed) for axis, value in found.items()}

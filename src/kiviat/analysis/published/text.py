@@ -6,7 +6,7 @@ from kiviat.analysis.hpcc.balance import AXES
 from kiviat.analysis.published.question import Point, Row
 from kiviat.analysis.published.verdict import CANNOT_TELL, Verdict
 from kiviat.record.published import Fact
-from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value, three_digits
+from kiviat.record.units import UNAVAILABLE, counted, format_size, format_value, three_digits
 
 _RELATIONS = {"=": "", "ratio=": "", "<=": "≤ ", "ratio<=": "≤ ", ">=": "≥ ", "ratio>": "> ", "ratio~": "~ "}
 _SHOWN = {"ratio~<": "~ ", "~<": "~ ", **_RELATIONS}
@@ -124,7 +124,7 @@ def _series_text(points: tuple[Point, ...]) -> str:
     for point in points:
         case = point.quantity.case
         words = [counted(case.ranks, "rank")] if varying["ranks"] else []
-        words += [format_bytes(case.bytes)] if varying["bytes"] and case.bytes is not None else []
+        words += [format_size(case.bytes)] if varying["bytes"] and case.bytes is not None else []
         words += [f"{name} {value}" for name, value in case.axes.items() if name == "distance"]
         value = format_value(point.value, point.unit)
         shown.append(f"{' '.join(words)}: {value}" if words else value)

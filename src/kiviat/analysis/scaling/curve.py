@@ -136,7 +136,7 @@ class Curve:
     def prediction(self, fit: Fit, ranks: int) -> Prediction:
         """Return the prediction with its distance from the measured range."""
         at = [point.ranks for point in self.points if point.fair]
-        beyond = ranks / at[-1] if ranks > at[-1] else at[0] / ranks if ranks < at[0] else None
+        beyond = ranks / at[-1] if ranks > at[-1] else ranks / at[0] if ranks < at[0] else None
         return Prediction(fit.name, ranks, *self.predicted(fit, ranks), beyond)
 
 

@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 
 from kiviat.analysis.statistics.intervals import Floats
+from kiviat.analysis.statistics.lines import slope_through_origin, weighted_line
 
 _LEAST_POINTS = 3  # for a line with an error
 _LEAST_POINTS_TO_CUT = 6
@@ -219,17 +220,13 @@ class _Lines:
 
 def _least_squares(x: Floats, y: Floats, weights: Floats) -> _Fit:
     """Return intercept and slope, both nonnegative, of the line with the least weighted squares."""
-    weights = weights / weights.sum()
-    mean_x, mean_y = weights @ x, weights @ y
+    constant = float(weights @ y / weights.sum()), 0.0
     if x[0] == x[-1]:
-        return float(mean_y), 0.0
-    slope = float((weights @ ((x - mean_x) * (y - mean_y))) / (weights @ (x - mean_x) ** 2))
+        return constant
+    intercept, slope = weighted_line(x, y, weights)
     if slope < 0:
-        return float(mean_y), 0.0
-    intercept = float(mean_y - slope * mean_x)
-    if intercept < 0:
-        return 0.0, float((weights @ (x * y)) / (weights @ x**2))
-    return intercept, slope
+        return constant
+    return (intercept, slope) if intercept >= 0 else (0.0, slope_through_origin(x, y, weights))
 
 
 def _local(x: Floats, y: Floats, fit: _Fit) -> _Fit:

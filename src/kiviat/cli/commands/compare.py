@@ -17,7 +17,7 @@ from kiviat.report.table import Column, Interval, Value, tabled
 
 
 def execute(request: CompareRequest) -> int:
-    """Print the comparison. Return 0 if nothing is worse, 1 if something is, 2 without any verdict."""
+    """Print the comparison. Return 0: nothing is worse; 1: something is; 2: no verdict, or B lost cases."""
     threshold = THRESHOLD if request.threshold is None else request.threshold / 100
     if request.threshold is not None and not request.threshold >= 0:
         raise InputError(f"--threshold {request.threshold:g} is not 0 or more; give percent, such as 2")
@@ -38,7 +38,7 @@ def _print(compared: ComparisonResult) -> None:
         print(", ".join((f"{side}: {bold(run.id)}", run.about.machine.name, *run.about.mpis)))
     print(
         "ratio: median of B/A over all pairs of launches; "
-        f"changes within ± {result.threshold:.0%} do not matter\n"
+        f"changes within ± {100 * result.threshold:g} % do not matter\n"
     )
     print_table(tabled("Cases", _COLUMNS, _lines(result)))
     for name, only in (("A", result.only_a), ("B", result.only_b)):

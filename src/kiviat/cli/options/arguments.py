@@ -44,7 +44,7 @@ _COMMANDS = {
         "cc": "compile an MPI program for modelled machines",
     },
     "Compare and keep": {
-        "compare": "compare run B with run A; exit with 1 if something is worse",
+        "compare": "compare run B with run A; exit with 1 if something is worse, 2 without a verdict",
         "runs": "list the runs",
         "export": "write results as CSV, JSON, Parquet or OpenMetrics",
         "sql": "query results in SQL",

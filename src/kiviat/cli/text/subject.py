@@ -10,7 +10,7 @@ from typing import Any
 
 from kiviat.plan.benchmark import shipped_benchmarks
 from kiviat.record.types import Scalar
-from kiviat.record.units import axis_text, format_bytes
+from kiviat.record.units import axis_text, format_size
 
 _BENCH = "kiviat-bench"
 _MOST = 60  # letters of a program's arguments
@@ -29,7 +29,7 @@ def subject_of_case(
     given = dict(axes)
     problem = given.pop("class", defaults.get("class"))
     name = benchmark if problem is None else f"{benchmark.upper()} class {problem}"
-    size = "" if size_bytes is None else f" of {format_bytes(size_bytes)}"
+    size = "" if size_bytes is None else f" of {format_size(size_bytes)}"
     return name + size + "".join(f", {axis_text(axis, value)}" for axis, value in sorted(given.items()))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.summary import MIXED, Summary
 from kiviat.cli.text.hints import typeable
 from kiviat.record.rows import Rows
 from kiviat.record.units import axis_text, counted, format_range
@@ -26,7 +26,7 @@ def setting(summary: Summary) -> str:
     return ", ".join(words + (["back to back"] if summary.mode == "pallas2" else []))
 
 
-_FALLBACKS = {"barrier": "started by a barrier", "mixed": "started by a barrier in some launches"}
+_FALLBACKS = {"barrier": "started by a barrier", MIXED: "started by a barrier in some launches"}
 
 
 def notes(summary: Summary, expected_sync: str | None) -> str:

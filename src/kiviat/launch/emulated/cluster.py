@@ -165,10 +165,10 @@ class Cluster:
         if wire and self.spec.nodes > 1:
             delaying.calibrate(self.folder, self.spec, self._added_by_link_s)
 
-    def _added_by_link_s(self, count: int) -> float:
+    def _added_by_link_s(self) -> float:
         """Return the one-way time of a link in seconds, minus the time of a message from a node to itself."""
         near, far, *_ = self.addresses()
-        there, here = (half_round_trip_s(self, near, to, count, quartile=True) for to in (far, near))
+        there, here = (half_round_trip_s(self, near, to) for to in (far, near))
         return there - here
 
     def _write(self, name: str, text: str, mode: int) -> None:

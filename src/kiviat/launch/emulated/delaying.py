@@ -24,7 +24,6 @@ _TUN = Path("/dev/net/tun")
 # For longer delays the time of forwarding is negligible.
 _LONG_S = 10e-3
 _CORRECTIONS = 2
-_ROUND_TRIPS = 30
 
 
 def wire_for(spec: Spec) -> Path | None:
@@ -54,12 +53,12 @@ def wire_number(folder: Path) -> int | None:
         return None
 
 
-def calibrate(folder: Path, spec: Spec, one_way_s: Callable[[int], float]) -> None:
+def calibrate(folder: Path, spec: Spec, one_way_s: Callable[[], float]) -> None:
     """Shorten the delay of the forwarding program by the time that forwarding itself takes.
 
     This time is measured with the full delay, because with a shorter delay a frame may wake the program once
-    instead of twice. `one_way_s(n)` measures n round trips and returns the one-way time of the link in
-    seconds. Raise InputError if forwarding alone takes longer than the delay.
+    instead of twice. `one_way_s` measures the one-way time of the link in seconds. Raise InputError if
+    forwarding alone takes longer than the delay.
     """
     number = wire_number(folder)
     if spec.delay_s is None or number is None:
@@ -69,7 +68,7 @@ def calibrate(folder: Path, spec: Spec, one_way_s: Callable[[int], float]) -> No
     if spec.delay_s > _LONG_S:
         return
     for _ in range(_CORRECTIONS):
-        waited_s -= one_way_s(_ROUND_TRIPS) - spec.delay_s
+        waited_s -= one_way_s() - spec.delay_s
         if waited_s <= 0:
             raise InputError(
                 f"emulated cluster {spec.label!r}: without netem, which this kernel lacks, a frame takes "

@@ -3,8 +3,7 @@
     raw_peer.py receive ADDRESS BEGIN END      prints its port, then bytes and seconds between the times
     raw_peer.py send ADDRESS PORT END
     raw_peer.py answer ADDRESS                 prints its port, sends back what it gets
-    raw_peer.py ask ADDRESS PORT COUNT         prints the median and the lower quartile of so many half round
-                                               trips, in seconds
+    raw_peer.py ask ADDRESS PORT               prints the lower quartile of half round trips, in seconds
 
 Times are those of the monotonic clock, which all nodes share.
 """
@@ -18,6 +17,7 @@ from contextlib import suppress
 
 _READ_BYTES = 256 * 1024
 _WRITE_BYTES = 64 * 1024
+_ROUND_TRIPS = 30
 _PATIENCE_S = 10.0
 
 
@@ -62,17 +62,17 @@ def _answer(address: str) -> None:
             connection.sendall(byte)
 
 
-def _ask(address: str, port: int, count: int) -> None:
+def _ask(address: str, port: int) -> None:
     times = []
     with socket.create_connection((address, port), timeout=_PATIENCE_S) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for _ in range(count):
+        for _ in range(_ROUND_TRIPS):
             start = time.monotonic()
             connection.sendall(b"?")
             connection.recv(1)
             times.append((time.monotonic() - start) / 2)
     times.sort()
-    print(times[len(times) // 2], times[len(times) // 4], flush=True)
+    print(times[len(times) // 4], flush=True)
 
 
 if __name__ == "__main__":
@@ -84,4 +84,4 @@ if __name__ == "__main__":
     elif role == "answer":
         _answer(where)
     else:
-        _ask(where, int(rest[0]), int(rest[1]))
+        _ask(where, int(rest[0]))

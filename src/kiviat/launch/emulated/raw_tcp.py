@@ -67,20 +67,17 @@ def _rates(
             process.communicate()
 
 
-def half_round_trip_s(
-    cluster: Nodes, asker: str, answerer: str, count: int = 200, *, quartile: bool = False
-) -> float:
-    """Return the median of half the round-trip time of one byte, in seconds.
+def half_round_trip_s(cluster: Nodes, asker: str, answerer: str) -> float:
+    """Return the lower quartile of half the round-trip time of one byte, in seconds.
 
-    From a node to itself it is the time that the machine takes without any link. `quartile`: return the lower
-    quartile instead; on a quiet machine it is near the median, and it hardly changes if other programs use
-    the cores temporarily.
+    On a quiet machine it is near the median, and it hardly changes if other programs use the cores
+    temporarily. From a node to itself it is the time that the machine takes without any link.
     """
     address = cluster.addresses()[answerer]
     started = [_start(cluster, answerer, "answer", address)]
     try:
-        started.append(_start(cluster, asker, "ask", address, _line(started[0])[0], count))
-        return float(_line(started[1])[1 if quartile else 0])
+        started.append(_start(cluster, asker, "ask", address, _line(started[0])[0]))
+        return float(_line(started[1])[0])
     finally:
         for process in started:
             process.kill()

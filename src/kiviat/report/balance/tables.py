@@ -122,8 +122,11 @@ def _line(key: str, size: Size) -> _Line:
 def _interval(quantity: Quantity) -> str:
     if quantity.low is None or quantity.high is None:
         return ""
-    bounds = format_range(quantity.low, quantity.high, quantity.unit)
-    return bounds if quantity.meaning == "95 %" else f"{bounds} ({quantity.meaning})"
+    return _with_meaning(format_range(quantity.low, quantity.high, quantity.unit), quantity.meaning)
+
+
+def _with_meaning(bounds: str, meaning: str) -> str:
+    return bounds if meaning == "95 %" else f"{bounds} ({meaning})"
 
 
 def _percent(value: float) -> str:
@@ -144,8 +147,11 @@ _DERIVED: tuple[tuple[str, Callable[[Size], balance.Cell], Callable[[float], str
 def _derived(title: str, cell: balance.Cell, write: Callable[[float], str]) -> _Line:
     if cell.value is None:
         return _Line(title, None, case=cell.reason)
-    bounds = "" if cell.low is None or cell.high is None else f"{write(cell.low)} – {write(cell.high)}"
-    return _Line(title, write(cell.value), bounds, case=", ".join(cell.cases))
+    if cell.low is None or cell.high is None:
+        interval = ""
+    else:
+        interval = _with_meaning(f"{write(cell.low)} – {write(cell.high)}", cell.meaning)
+    return _Line(title, write(cell.value), interval, case=", ".join(cell.cases))
 
 
 _BOUNDS: tuple[Column[tuple[Limit, Bound]], ...] = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kiviat.record.units import counted, format_bytes, format_value, three_digits
+from kiviat.record.units import counted, format_size, format_value, three_digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Axis:
     def tick(self, value: float) -> str:
         """Return the label of a tick."""
         if self.kind == "bytes":
-            return "0 B" if value < 1 else format_bytes(round(value))
+            return "0 B" if value < 1 else format_size(round(value))
         if self.kind == "quantity" and self.noun != "flop/B":
             return short_value(value, self.noun)
         return f"{value:,.12g}" if value == round(value) else plain(value)
@@ -33,7 +33,7 @@ class Axis:
     def where(self, value: float) -> str:
         """Return a value with its noun: "8 KiB", "4 ranks", "phase 4"; charts.js has the same words."""
         if self.kind == "bytes":
-            return format_bytes(round(value))
+            return format_size(round(value))
         if self.kind == "counted":
             return (
                 counted(round(value), self.noun) if value == round(value) else f"{plain(value)} {self.noun}s"

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kiviat.record.units import counted, format_bytes
+from kiviat.record.units import counted, format_size
 from kiviat.report.html.figure import Colour, Look, RunLabel
 
 MAX_TRACES = 8  # more in one panel are indistinguishable
@@ -130,5 +130,5 @@ def word(dimension: str, value: object, runs: Sequence[RunLabel]) -> str:
     if dimension == "ranks":
         return counted(int(str(value)), "rank")
     if dimension == "bytes":
-        return "no size" if value is None else format_bytes(int(str(value)))
+        return "no size" if value is None else format_size(int(str(value)))
     return f"default {dimension}" if value is None else f"{dimension} {value}"

@@ -19,7 +19,7 @@ from kiviat.analysis.loggp import (
 )
 from kiviat.analysis.statistics.changepoints import Segment, Switch
 from kiviat.record.run import Cache
-from kiviat.record.units import format_bytes, format_value, three_digits
+from kiviat.record.units import format_bytes, format_size, format_value, three_digits
 from kiviat.report.html.figure import Figure, Line, Mark, Panel, RunLabel
 from kiviat.report.study.tables import run_column
 from kiviat.report.table import Cell, Column, Table, number_text, tabled
@@ -73,7 +73,7 @@ def _model(label: RunLabel, fitted: LogGP) -> Model:
             (Parameter("g", "minimum time between messages of 8 B"), format_value(fitted.gap_s, "s")),
             (Parameter("G", "time per byte of the largest messages"), _per_byte(fitted.s_per_byte)),
             (
-                Parameter("peak", "best ping-pong bandwidth", f", at {format_bytes(fitted.peak_bytes)}"),
+                Parameter("peak", "best ping-pong bandwidth", f", at {format_size(fitted.peak_bytes)}"),
                 format_value(fitted.peak_bandwidth, "B/s"),
             ),
             (
@@ -101,7 +101,7 @@ def message_tables(found: Sequence[Model]) -> dict[str, Table]:
     pieces = [(one.label, piece) for one in found for piece in one.fitted.segments]
     lines: list[Column[tuple[RunLabel, Segment]]] = [
         *run_column(names, lambda one: one[0].label, merged=True),
-        Column("sizes", lambda one: f"{format_bytes(one[1].first)} to {format_bytes(one[1].last)}"),
+        Column("sizes", lambda one: f"{format_size(one[1].first)} to {format_size(one[1].last)}"),
         Column("intercept", lambda one: one[1].latency_s, "s"),
         Column("per byte", lambda one: _per_byte(one[1].s_per_byte), side=">"),
         Column("median residual", lambda one: one[1].median_error, "share"),

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from markupsafe import Markup
 
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.record.units import counted, format_bytes, format_value
+from kiviat.record.units import counted, format_size, format_value
 from kiviat.report.html.svg import Drawing
 
 _WIDTH, _HEIGHT = 260.0, 96.0
@@ -61,7 +61,7 @@ def _scale(values: Sequence[float], low: float, high: float, *, log: bool) -> li
 
 
 def _name(point: Summary, x: str) -> str:
-    return format_bytes(point.bytes) if x == "bytes" else counted(point.ranks, "rank")
+    return format_size(point.bytes) if x == "bytes" else counted(point.ranks, "rank")
 
 
 def _tip(point: Summary, x: str) -> str:

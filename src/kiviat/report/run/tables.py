@@ -14,7 +14,7 @@ from kiviat.analysis.findings.finding import Finding
 from kiviat.record.rows import Rows
 from kiviat.record.run import Run
 from kiviat.record.traits import TraitsByName
-from kiviat.record.units import axis_text, counted, format_bytes, format_range, format_value
+from kiviat.record.units import axis_text, counted, format_range, format_size, format_value
 from kiviat.report.html.figure import Figure, RunLabel
 from kiviat.report.run.sketch import sketch
 from kiviat.report.study.sections import StudySection
@@ -67,7 +67,7 @@ def _best(candidates: Sequence[Summary]) -> Summary:
 def conditions(summary: Summary) -> str:
     """Return the conditions of a value: size, ranks, other axes, launches, origin, oversubscription."""
     words = [
-        "" if summary.bytes is None else format_bytes(summary.bytes),
+        "" if summary.bytes is None else format_size(summary.bytes),
         counted(summary.ranks, "rank"),
         *(axis_text(axis, value) for axis, value in sorted(summary.axes.items())),
         "" if summary.clock == "simulated" else counted(summary.launches, "launch"),

@@ -143,9 +143,10 @@ def prediction_text(study: Study, curve: Curve, one: Prediction) -> str:
         value += f" (95 %: {format_range(one.low, one.high, study.unit)})"
     if one.beyond is None:
         where = "within the measured range"
+    elif one.beyond > 1:
+        where = f"extrapolated to {three_digits(one.beyond)} times the most {_how(curve)}"
     else:
-        side = "the most" if one.ranks > curve.points[0].ranks else "below the fewest"
-        where = f"extrapolated, {three_digits(one.beyond)} times {side} {_how(curve)}"
+        where = f"extrapolated to {three_digits(one.beyond)} of the fewest {_how(curve)}"
     return f"at {counted(one.ranks, 'rank')} {value} by {one.law}: {where}"
 
 

@@ -36,7 +36,7 @@ from kiviat.analysis.published.text import (
 from kiviat.record.published import papers
 from kiviat.record.studies import StudyColumn, StudyDefinition, StudyFigure, StudyTable
 from kiviat.record.traits import traits_of
-from kiviat.record.units import counted, format_bytes, format_value
+from kiviat.record.units import counted, format_size, format_value
 from kiviat.report.balance.diagram import Shape
 from kiviat.report.facts import runs as run_facts
 from kiviat.report.html.figure import Colour, Figure, HeatMap, Line, Panel, RunLabel, numbered
@@ -327,7 +327,7 @@ def _chart(
         machines = len({one.machine for one in here}) > 1
         lines = tuple(line for one in here for line in _lines(one, labels, several, machines))
         quantity = f"{statistic or 'median'} of launches" if figure.statistic else ""
-        panels.append(Panel("" if size is None else format_bytes(size), (), lines, quantity))
+        panels.append(Panel("" if size is None else format_size(size), (), lines, quantity))
     words = "; ".join(
         f"{line.name}: {format_value(min(value for _, value in line.points), unit)} to "
         f"{format_value(max(value for _, value in line.points), unit)}"

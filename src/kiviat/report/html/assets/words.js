@@ -37,10 +37,19 @@ const kiviat = (() => {
     if (unit === "1") return number;
     return unit === "1/s" && power ? `${number} ${PREFIX[power]}/s` : `${number} ${PREFIX[power]}${unit}`;
   }
-  function bytes(count) {
+  function binary(count) {
     let power = 0;
     for (; count >= 1024 && power < BINARY.length - 1; power += 1) count /= 1024;
-    return `${Number.isInteger(count) ? count : threeDigits(count)} ${BINARY[power]}`;
+    return [count, BINARY[power]];
+  }
+  function bytes(count) {
+    const [value, unit] = binary(count);
+    return `${Number.isInteger(value) ? value.toLocaleString("en") : threeDigits(value)} ${unit}`;
+  }
+  function size(count) {
+    const [value, unit] = binary(count);
+    const short = Number.isInteger(value) || Number(value.toPrecision(3)) === value;
+    return short ? `${value.toLocaleString("en")} ${unit}` : `${count.toLocaleString("en")} B`;
   }
   const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : noun.endsWith("ch") ? "es" : "s"}`;
   const simulated = (place) => page.runs[table.run[place]].clock === "simulated";
@@ -59,7 +68,7 @@ const kiviat = (() => {
 
   // Values of a horizontal axis with their noun, as in axis.py.
   function where({ kind, noun, title }, value) {
-    if (kind === "bytes") return bytes(Math.round(value));
+    if (kind === "bytes") return size(Math.round(value));
     if (kind === "counted") return Number.isInteger(value) ? counted(value, noun) : `${plain(value)} ${noun}s`;
     if (kind === "numbered") return `${noun} ${value}`;
     if (kind !== "quantity") return `${title} ${plain(value)}`;
@@ -67,5 +76,5 @@ const kiviat = (() => {
     return title === noun ? quantity(value, noun) : `${title} of ${quantity(value, noun)}`;
   }
   const lines = new WeakMap(); // what some tables have beyond their cells, for CSV
-  return { page, table, all, lines, element, quantity, bytes, counted, plain, simulated, interval, remarks, where };
+  return { page, table, all, lines, element, quantity, bytes, size, counted, plain, simulated, interval, remarks, where };
 })();
