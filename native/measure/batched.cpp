@@ -9,7 +9,8 @@ namespace kiviat {
 
 void Trial::batched_loops(const Loop& loop, Batch how) {
   const Operation once = [&](std::int64_t call) { loop(call, 1); };
-  begin(once);
+  const Operation& checked = how.check ? how.check : once;
+  begin(checked);
   Metric& time = add_metric("time", "s", "lower", false);
   std::int64_t call = 0;
   const auto elapsed = [&](std::int64_t calls) {
@@ -87,7 +88,7 @@ void Trial::batched_loops(const Loop& loop, Batch how) {
   result_.sync = result_.mode == "pallas2" ? "back-to-back" : "batched";
   result_.batch = calls;
   derive_rates(how.messages);
-  finish(once);
+  finish(checked);
 }
 
 }  // namespace kiviat

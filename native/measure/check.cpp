@@ -34,7 +34,7 @@ void Trial::begin(const Operation& operation) {
     result_.check_reason = payload::not_moved;
     return;
   }
-  const bool nothing_to_see = !custom_check_ && ((expected_.empty() && sums_.empty()) || bytes_ == 0);
+  const bool nothing_to_see = !custom_check_ && ((payload_.expected.empty() && payload_.sums.empty()) || bytes_ == 0);
   if (worst(!nothing_to_see) == 0) {
     result_.check_reason = "no payload";
     return;
@@ -55,42 +55,48 @@ void Trial::finish(const Operation& operation) {
 }
 
 bool Trial::payload_arrives(const Operation& operation) {
-  ++payload_seed_;  // invalidates data left by the last check
   std::ostringstream wrong;
   if (custom_check_) {
     if (!custom_check_()) wrong << "rank " << all_rank_ << ": the operation did not have the required effect";
-  } else {
-    for (const auto& buffer : buffers_) buffer->rewind();
-    for (const Sent& sent : sent_)
-      payload::fill(sent.buffer->first().first(sent.bytes), payload_seed_, rank_, sent.offset);
-    for (const Sum& sum : contributed_) payload::fill_addends(floats(*sum.buffer, sum.elements), payload_seed_, rank_);
-    for (const Expectation& e : expected_)
-      for (const Piece& piece : e.pieces)
-        payload::poison(e.buffer->first().subspan(piece.at, piece.length), payload_seed_, piece.sender, piece.offset);
-    for (const Sum& sum : sums_)
-      payload::poison_sums(floats(*sum.buffer, sum.elements), payload_seed_, ranks_, sum.first);
-
-    together();
-    operation(0);
-
-    for (const Expectation& e : expected_)
-      for (const Piece& piece : e.pieces) {
-        const auto at = payload::first_wrong(e.buffer->first().subspan(piece.at, piece.length), payload_seed_,
-                                             piece.sender, piece.offset);
-        if (at < piece.length && wrong.tellp() == 0)
-          wrong << "rank " << all_rank_ << ": byte " << at << " of " << piece.length << " from rank " << piece.sender
-                << " is wrong";
-      }
-    for (const Sum& sum : sums_) {
-      const auto at = payload::first_wrong_sum(floats(*sum.buffer, sum.elements), payload_seed_, ranks_, sum.first);
-      if (at < sum.elements && wrong.tellp() == 0)
-        wrong << "rank " << all_rank_ << ": element " << at << " of " << sum.elements
-              << " is not the sum over the ranks";
-    }
-    for (const auto& buffer : buffers_) buffer->rewind();
+    return all_agree(wrong.str());
   }
-
+  constexpr int most_roots = 4;
+  const int calls = payload_by_root_ && shift_ != 0 ? std::min(ranks_, most_roots) : 1;
+  for (int call = 0; call < calls; ++call) look_at(operation, call, wrong);
+  for (const auto& buffer : buffers_) buffer->rewind();
   return all_agree(wrong.str());
+}
+
+void Trial::look_at(const Operation& operation, std::int64_t call, std::ostream& wrong) {
+  ++payload_seed_;  // invalidates data left by the last check
+  if (payload_by_root_) payload_ = {}, payload_by_root_(root_of(call));
+  for (const auto& buffer : buffers_) buffer->rewind();
+  for (const Sent& sent : payload_.sent)
+    payload::fill(sent.buffer->first().first(sent.bytes), payload_seed_, rank_, sent.offset);
+  for (const Sum& sum : payload_.contributed)
+    payload::fill_addends(floats(*sum.buffer, sum.elements), payload_seed_, rank_);
+  for (const Expectation& e : payload_.expected)
+    for (const Piece& piece : e.pieces)
+      payload::poison(e.buffer->first().subspan(piece.at, piece.length), payload_seed_, piece.sender, piece.offset);
+  for (const Sum& sum : payload_.sums)
+    payload::poison_sums(floats(*sum.buffer, sum.elements), payload_seed_, ranks_, sum.first);
+
+  together();
+  operation(call);
+
+  for (const Expectation& e : payload_.expected)
+    for (const Piece& piece : e.pieces) {
+      const auto at = payload::first_wrong(e.buffer->first().subspan(piece.at, piece.length), payload_seed_,
+                                           piece.sender, piece.offset);
+      if (at < piece.length && wrong.tellp() == 0)
+        wrong << "rank " << all_rank_ << ": byte " << at << " of " << piece.length << " from rank " << piece.sender
+              << " is wrong";
+    }
+  for (const Sum& sum : payload_.sums) {
+    const auto at = payload::first_wrong_sum(floats(*sum.buffer, sum.elements), payload_seed_, ranks_, sum.first);
+    if (at < sum.elements && wrong.tellp() == 0)
+      wrong << "rank " << all_rank_ << ": element " << at << " of " << sum.elements << " is not the sum over the ranks";
+  }
 }
 
 bool Trial::all_agree(const std::string& wrong) {

@@ -23,6 +23,10 @@ void Trial::study(const std::function<void()>& procedure) {
   for (const Quantity& quantity : benchmark_.traits.reports)
     add_metric(quantity.name, quantity.unit.c_str(), quantity.better.c_str(), false);
   procedure();
+  for (const auto& [payload, operation] : again_) {
+    payload_ = payload;
+    verify(operation);
+  }
   // A metric that is unavailable on this machine or with this number of ranks is left out; it is not 0.
   std::erase_if(result_.metrics, [](const Metric& metric) { return metric.samples.count() == 0; });
   const bool nothing = result_.metrics.empty();
@@ -71,7 +75,11 @@ bool Trial::judged(bool good) {
   return good;
 }
 
-void Trial::forget_payload() { sent_.clear(), expected_.clear(), contributed_.clear(), sums_.clear(); }
+bool Trial::verify_twice(Operation operation) {
+  const bool good = verify(operation);
+  if (good && host::carries_payload()) again_.emplace_back(payload_, std::move(operation));
+  return good;
+}
 
 double Trial::seconds_of(std::int64_t calls, const Operation& operation, bool idle) {
   together();

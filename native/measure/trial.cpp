@@ -133,14 +133,25 @@ Buffer& Trial::buffer(std::size_t bytes) {
   return *buffers_.emplace_back(std::make_unique<Buffer>(bytes, source, rotate, left));
 }
 
-void Trial::sends(Buffer& buffer, std::size_t bytes, std::size_t offset) { sent_.push_back({&buffer, bytes, offset}); }
+void Trial::sends(Buffer& buffer, std::size_t bytes, std::size_t offset) {
+  payload_.sent.push_back({&buffer, bytes, offset});
+}
 
-void Trial::expects(Buffer& buffer, std::vector<Piece> pieces) { expected_.push_back({&buffer, std::move(pieces)}); }
+void Trial::expects(Buffer& buffer, std::vector<Piece> pieces) {
+  payload_.expected.push_back({&buffer, std::move(pieces)});
+}
 
-void Trial::contributes(Buffer& buffer, std::size_t elements) { contributed_.push_back({&buffer, elements, 0}); }
+void Trial::contributes(Buffer& buffer, std::size_t elements) {
+  payload_.contributed.push_back({&buffer, elements, 0});
+}
 
 void Trial::expects_sum(Buffer& buffer, std::size_t elements, std::size_t first) {
-  sums_.push_back({&buffer, elements, first});
+  payload_.sums.push_back({&buffer, elements, first});
+}
+
+void Trial::by_root(std::function<void(int root)> declare) {
+  payload_by_root_ = std::move(declare);
+  payload_by_root_(root_of(0));
 }
 
 // --- for the samplers -----------------------------------------------------------------------------

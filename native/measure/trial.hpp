@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "benchmark/case.hpp"
@@ -85,6 +87,8 @@ class Trial {
   void expects(Buffer& buffer, std::vector<Piece> pieces);
   void contributes(Buffer& buffer, std::size_t elements);
   void expects_sum(Buffer& buffer, std::size_t elements, std::size_t first = 0);
+  // Has `declare` make these declarations for a given root. Checks look at calls of several roots if roots change.
+  void by_root(std::function<void(int root)> declare);
   // Replaces the payload check, for operations without payload: `check` returns whether the operation worked.
   // Collective.
   void check_by(std::function<bool()> check) { custom_check_ = std::move(check); }
@@ -99,6 +103,7 @@ class Trial {
     double messages = 0;     // bandwidth = messages * bytes / time, message rate = messages / time
     bool initiator = false;  // rank 0's clock alone (a round trip synchronises itself)
     double least_s = 20e-6;  // minimum duration of a batch
+    Operation check = {};    // what checks call instead, where the timed operation hides messages behind others
   };
   // Times batches of calls of `operation`, long enough that reading the clock costs less than 1 %.
   template <class Op>
@@ -147,7 +152,10 @@ class Trial {
   // Within a study: checks the payload of `operation` as declared by sends(), expects(), … since the last
   // forget_payload(), and records the verdict. Returns it. Collective.
   bool verify(const Operation& operation);
-  void forget_payload();
+  // The same, now and again when the study has ended; what `operation` refers to must exist until then. Returns the
+  // verdict of now.
+  bool verify_twice(Operation operation);
+  void forget_payload() { payload_ = {}; }
   // Within a study: records the verdict of its own check, whose result may differ between ranks; `reason` describes the
   // error if not `good`. The reason of the lowest failing rank is kept. Returns whether all ranks are good. Collective.
   bool confirm(bool good, const std::string& reason);
@@ -181,6 +189,7 @@ class Trial {
   void begin(const Operation& operation);   // set-up on all ranks, first payload check
   void finish(const Operation& operation);  // second payload check
   bool payload_arrives(const Operation& operation);
+  void look_at(const Operation& operation, std::int64_t call, std::ostream& wrong);  // appends the first error
   bool judged(bool good);                    // records the verdict of a study's check
   bool all_agree(const std::string& wrong);  // returns whether `wrong` is empty on all ranks; else sets the reason
   void sample_until_stopped(double sample_s, const Metric& primary,
@@ -217,15 +226,20 @@ class Trial {
     Buffer* buffer;
     std::size_t elements, first;
   };
-  std::vector<std::unique_ptr<Buffer>> buffers_;
   struct Sent {
     Buffer* buffer;
     std::size_t bytes, offset;
   };
-  std::vector<Sent> sent_;
-  std::vector<Expectation> expected_;
-  std::vector<Sum> contributed_, sums_;
+  struct Payload {
+    std::vector<Sent> sent;
+    std::vector<Expectation> expected;
+    std::vector<Sum> contributed, sums;
+  };
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+  Payload payload_;
+  std::function<void(int root)> payload_by_root_;
   std::function<bool()> custom_check_;
+  std::vector<std::pair<Payload, Operation>> again_;  // what verify_twice() checks when the study has ended
 };
 
 }  // namespace kiviat

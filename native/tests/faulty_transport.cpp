@@ -9,8 +9,11 @@
 //              truncate  replaces the second half of received data in this way
 //              duplicate replaces received data by those of the message of the same length before
 //              delay     delays the first twenty messages of a case by half a millisecond each
+//              lose      puts three of four messages that MPI_Irecv asks for into other memory
 // KIVIAT_FAULT_RANK=r    damages only what rank r of the world receives
 // KIVIAT_FAULT_ONLY=n    damages only the n-th message that a rank receives in a case
+// KIVIAT_FAULT_FROM=n    damages only the n-th and later ones
+// KIVIAT_FAULT_ROOT=r    damages only collectives with root r
 //
 // Only messages of benchmarks are damaged, because the harness must keep working. They are calls
 //   - on a trial's communicator, which is split twice from the world (participating ranks, then groups). The harness
@@ -40,7 +43,7 @@
 
 namespace {
 
-enum class Mode { none, corrupt, drop, truncate, duplicate, delay };
+enum class Mode { none, corrupt, drop, truncate, duplicate, delay, lose };
 
 Mode mode() {
   static const Mode chosen = [] {
@@ -51,6 +54,7 @@ Mode mode() {
     if (name == "truncate") return Mode::truncate;
     if (name == "duplicate") return Mode::duplicate;
     if (name == "delay") return Mode::delay;
+    if (name == "lose") return Mode::lose;
     return Mode::none;
   }();
   return chosen;
@@ -96,6 +100,11 @@ bool on_this_rank() {
 bool of_a_trial(MPI_Comm comm) { return mode() != Mode::none && on_this_rank() && generation(comm) >= 2; }
 bool payload(MPI_Comm comm, MPI_Datatype type) { return of_a_trial(comm) && (type == MPI_BYTE || type == MPI_FLOAT); }
 
+bool on_root(int root) {
+  static const char* const given = std::getenv("KIVIAT_FAULT_ROOT");
+  return !given || std::atoi(given) == root;
+}
+
 // --- received data, and its damage -----------------------------------------------------------------------
 
 struct Part {
@@ -130,8 +139,9 @@ void wait_a_little() {
 
 bool is_damaged() {
   static const char* const only = std::getenv("KIVIAT_FAULT_ONLY");
+  static const char* const from = std::getenv("KIVIAT_FAULT_FROM");
   const long number = ++received_in_case;
-  return !only || number == std::atol(only);
+  return mode() != Mode::lose && (!only || number == std::atol(only)) && (!from || number >= std::atol(from));
 }
 
 class Received {
@@ -342,11 +352,11 @@ Parts all_sums(void* buffer, int count, MPI_Datatype type, MPI_Op op, MPI_Comm c
 }
 
 Parts at(int root, void* buffer, int count, MPI_Datatype type, MPI_Comm comm) {
-  return rank_in(comm) == root ? all(buffer, count, type, comm) : Parts{};
+  return rank_in(comm) == root && on_root(root) ? all(buffer, count, type, comm) : Parts{};
 }
 
 Parts except(int root, void* buffer, int count, MPI_Datatype type, MPI_Comm comm) {
-  return rank_in(comm) != root ? all(buffer, count, type, comm) : Parts{};
+  return rank_in(comm) != root && on_root(root) ? all(buffer, count, type, comm) : Parts{};
 }
 
 Parts blocks(void* buffer, int count, MPI_Datatype type, MPI_Comm comm) {
@@ -388,7 +398,19 @@ Parts neighbours_blocks(void* buffer, int count, MPI_Datatype type, MPI_Comm com
 // Only the root's arguments are significant.
 template <class... Arguments>
 Parts blocks_at(int root, MPI_Comm comm, Arguments... arguments) {
-  return rank_in(comm) == root ? blocks(arguments..., comm) : Parts{};
+  return rank_in(comm) == root && on_root(root) ? blocks(arguments..., comm) : Parts{};
+}
+
+// Returns the memory into which a message is received that `in` was meant for: with KIVIAT_FAULT=lose, three of four
+// messages go elsewhere.
+void* lost(void* in, int count, MPI_Datatype type, MPI_Comm comm) {
+  if (mode() != Mode::lose || !payload(comm, type) || count == 0) return in;
+  static std::map<std::size_t, std::vector<std::byte>> elsewhere;
+  const std::lock_guard guard(latest_lock);
+  if (++received_in_case % 4 == 0) return in;
+  std::vector<std::byte>& memory = elsewhere[bytes_of(count, type)];
+  memory.resize(bytes_of(count, type));
+  return memory.data();
 }
 
 // Called when a communicator of a case or of its groups has been created. Returns `code`.
@@ -438,8 +460,9 @@ int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, 
 }
 
 int MPI_Irecv(void* in, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  void* const into = lost(in, count, type, comm);
   return starting(all(in, count, type, comm), request, false,
-                  [&] { return PMPI_Irecv(in, count, type, source, tag, comm, request); });
+                  [&] { return PMPI_Irecv(into, count, type, source, tag, comm, request); });
 }
 
 // Persistent.

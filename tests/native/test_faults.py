@@ -31,6 +31,8 @@ ONE_WAY = {
     "put",
     "uniband",
 }
+# Benchmarks that receive nothing: each operation of a window has memory of its own.
+ONE_SIDED = {"accumulate", "get", "put"}
 # Benchmarks of calls that some MPIs lack, where their cases are skipped with a reason.
 OPTIONAL = {"partitioned_pingpong": {"openmpi"}}
 # Benchmarks in which all ranks solve one problem, so damage to one rank's data affects the results of all.
@@ -185,6 +187,66 @@ def test_every_rank_that_receives_checks(native: Native, tmp_path: Path) -> None
         if one["name"] in carrying:
             rooted = any(axis["name"] == "root" for axis in one["axes"])
             assert ranks == (1 if rooted or case in one_way else 2), case
+
+
+def checks_of(native: Native, folder: Path, cases: list[str], fault: Mapping[str, str]) -> dict[str, str]:
+    """Return the verdict of the check of each case, by its benchmark, with damage to messages."""
+    file, out = folder / "cases.txt", folder / "events.jsonl"
+    file.write_text("".join(f"{case.split()[0]} {case}\n" for case in cases))
+    damage: dict[str, str | Path] = {**fault, "LD_PRELOAD": native.faults}
+    words = ("--threads", "multiple", "--cases", file, "--out", out)
+    done = native.run(2, native.program, *words, preload=damage)
+    assert done.returncode == 0, done.stderr
+    events = map(json.loads, out.read_text().splitlines())
+    return {one["benchmark"]: one["check"] for one in events if one["event"] == "result"}
+
+
+def test_every_message_of_a_window_is_checked(native: Native, tmp_path: Path) -> None:
+    """Messages of a timed window share memory, where the last one hides that others never came."""
+    windowed = {"message_rate_mt": ""} | {
+        name: one["brief"]
+        for name, one in native.described().items()
+        if any(axis["name"] == "window" for axis in one["axes"]) and name not in ONE_SIDED
+    }
+    cases = [
+        f"{name} bytes=64 window=8 mode=fixed iterations=1 {brief}" for name, brief in windowed.items()
+    ]
+    found = checks_of(native, tmp_path, cases, {"KIVIAT_FAULT": "lose"})
+    assert found.keys() >= {"uniband", "biband", "message_rate_mt", "fan_in", "fan_out"}
+    assert set(found.values()) == {"failed"}, found
+
+
+def test_calls_of_each_root_are_checked(native: Native, tmp_path: Path) -> None:
+    """Roots rotate in mode pallas2, and with shift=1."""
+    rooted = [
+        f"{name} bytes=64 shift=1 mode=fixed iterations=2"
+        for name, one in native.described().items()
+        if any(axis["name"] == "shift" for axis in one["axes"])
+    ]
+    for root in ("0", "1"):
+        found = checks_of(native, tmp_path, rooted, {"KIVIAT_FAULT": "corrupt", "KIVIAT_FAULT_ROOT": root})
+        assert found.keys() >= {"bcast", "gather", "scatterv", "ireduce"}
+        assert set(found.values()) == {"failed"}, (root, found)
+
+
+def test_studies_check_their_payload_once_more_at_the_end(native: Native, tmp_path: Path) -> None:
+    """Damage that begins in the middle of a study is noticed."""
+    studies = [
+        "dense_pairwise bytes=64 phase_ms=1",
+        "dense_total_exchange bytes=64 phase_ms=1",
+        "distance pair_ms=2 long=1024",
+        "all_pairs pair_ms=2 long=1024",
+        "pair_pingpong pair_ms=2 long=1024",
+        "bisection halves=1 time_ms=5 long=1024",
+        "streaming time_ms=5 long=1024",
+        "ring latency_rings=1 bandwidth_rings=1 long=1024",
+        "b_eff version=quick lmax=65536",
+        "fan_in bytes=64 phase_ms=1 window=4",
+        "persistent_pingpong bytes=64 form_ms=1",
+    ]
+    late = {"KIVIAT_FAULT": "corrupt", "KIVIAT_FAULT_FROM": "1000"}
+    found = checks_of(native, tmp_path, studies, late)
+    assert found == dict.fromkeys((study.split()[0] for study in studies), "failed")
 
 
 @pytest.mark.both_mpis

@@ -31,28 +31,33 @@ inline std::size_t all_blocks_if_root(const Trial& t) { return t.may_be_root() ?
 // Buffer from which the root sends its vector, and in which the other ranks receive it.
 inline Buffer& bcast_buffer(Trial& t) {
   Buffer& data = t.buffer(t.bytes());
-  const int root = t.root_of(0);
-  if (t.rank() == root)
-    t.sends(data);
-  else
-    t.expects(data, {{0, data.first().size(), root}});
+  t.by_root([&t, &data](int root) {
+    if (t.rank() == root)
+      t.sends(data);
+    else
+      t.expects(data, {{0, data.first().size(), root}});
+  });
   return data;
 }
 
 inline Blocks gather_blocks(Trial& t) {
   const int count = t.count();
   const Blocks blocks{t.buffer(t.bytes()), t.buffer(all_blocks_if_root(t)), count};
-  t.sends(blocks.in);
-  if (t.rank() == t.root_of(0)) t.expects(blocks.out, one_of_each(t, 0));
+  t.by_root([&t, blocks](int root) {
+    t.sends(blocks.in);
+    if (t.rank() == root) t.expects(blocks.out, one_of_each(t, 0));
+  });
   return blocks;
 }
 
 inline Blocks scatter_blocks(Trial& t) {
   const int count = t.count();
   const Blocks blocks{t.buffer(all_blocks_if_root(t)), t.buffer(t.bytes()), count};
-  if (t.rank() == t.root_of(0)) t.sends(blocks.in);
-  const auto bytes = static_cast<std::size_t>(t.bytes());
-  t.expects(blocks.out, {{0, bytes, t.root_of(0), t.rank() * bytes}});
+  t.by_root([&t, blocks](int root) {
+    if (t.rank() == root) t.sends(blocks.in);
+    const auto bytes = static_cast<std::size_t>(t.bytes());
+    t.expects(blocks.out, {{0, bytes, root, t.rank() * bytes}});
+  });
   return blocks;
 }
 
@@ -105,8 +110,10 @@ inline Vectors allreduce_vectors(Trial& t) {
 inline Vectors reduce_vectors(Trial& t) {
   const int elements = elements_of(t);
   const Vectors vectors{t.buffer(t.bytes()), t.buffer(t.may_be_root() ? t.bytes() : 0), elements};
-  t.contributes(vectors.in, elements);
-  if (t.rank() == t.root_of(0)) t.expects_sum(vectors.out, elements);
+  t.by_root([&t, vectors](int root) {
+    t.contributes(vectors.in, vectors.elements);
+    if (t.rank() == root) t.expects_sum(vectors.out, vectors.elements);
+  });
   return vectors;
 }
 

@@ -120,11 +120,8 @@ inline void measure_overhead(Trial& t, Side side) {
     throw UsageError("base_percent=" + t.text("base_percent") + " is not below stop_percent=" + t.text("stop_percent"));
   Host host(t, side);
   OverheadMeasurement measure(host, settings);
-  const auto check = [&] {
-    if (t.bytes() > 0) t.verify([&](std::int64_t) { measure.once(); });
-  };
   t.study([&] {
-    check();
+    if (t.bytes() > 0) t.verify_twice([&](std::int64_t) { measure.once(); });
     std::vector<Overhead> all;
     const double start_s = clock::now();
     while (static_cast<std::int64_t>(all.size()) < repetitions) {
@@ -143,7 +140,6 @@ inline void measure_overhead(Trial& t, Side side) {
       if (t.worst(clock::now() - start_s) > most_s) break;
     }
     overhead_table(t, all);
-    check();
   });
 }
 

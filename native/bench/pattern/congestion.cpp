@@ -71,11 +71,10 @@ class CongestionStudy {
     else
       congestors_->meet(role_, members_[false]);
     expose();
-    verify(Load::alltoall);  // alltoall first, because every congestor receives in it
-    for (const std::size_t load : used_)
-      if (loads[load] != Load::alltoall) verify(loads[load]);
+    verify();
     impacts_.resize(suffered.size() * used_.size() * 2);
     for (std::int64_t i = 0; i < repetitions_; ++i) repetition();
+    verify();
     t_.check_by([this] { return !mine_ || victims_->good(); });
     t_.verify([](std::int64_t) {});
     tabulate();
@@ -92,6 +91,12 @@ class CongestionStudy {
     std::erase_if(used_, needs_window);
     if (used_.empty())
       throw Skip("MPI cannot create a window on these ranks" + (trouble.empty() ? "" : ": " + trouble));
+  }
+
+  void verify() {
+    verify(Load::alltoall);  // first, because every congestor receives in it
+    for (const std::size_t load : used_)
+      if (loads[load] != Load::alltoall) verify(loads[load]);
   }
 
   void verify(Load load) {

@@ -86,13 +86,13 @@ class Exchange {
         requests_(2 * messages) {}
 
   void set(const Pattern& pattern, std::int64_t bytes) {
-    pattern_ = &pattern;
+    pattern_ = pattern;
     bytes_ = static_cast<int>(bytes);
     at_ = (at_ + 7) / 8 * 8;  // continues behind the last pattern's data, which is out of the cache by then
   }
 
   void operator()(Method method) {
-    const std::size_t step = pattern_->mine.size() * static_cast<std::size_t>(bytes_);
+    const std::size_t step = pattern_.mine.size() * static_cast<std::size_t>(bytes_);
     if (at_ + step > room_) at_ = 0;
     switch (method) {
       case Method::sendrecv:
@@ -118,16 +118,18 @@ class Exchange {
     if (rank == 1) MPI_Send(from, bytes, MPI_BYTE, 0, 0, pair);
   }
 
-  // Returns whether the messages of the pattern arrive intact with this method. Collective.
+  // Checks before and after the measurement that the messages of the pattern arrive intact with this method. Returns
+  // the first verdict. Collective.
   bool verify(Method method) {
     trial_.forget_payload();
-    trial_.sends(out_, pattern_->mine.size() * static_cast<std::size_t>(bytes_));
+    trial_.sends(out_, pattern_.mine.size() * static_cast<std::size_t>(bytes_));
     std::vector<Piece> pieces;
-    for (std::size_t i = 0; i < pattern_->mine.size(); ++i)
-      if (pattern_->mine[i].from != MPI_PROC_NULL)
-        pieces.push_back({i * bytes_, static_cast<std::size_t>(bytes_), pattern_->mine[i].from, i * bytes_});
+    for (std::size_t i = 0; i < pattern_.mine.size(); ++i)
+      if (pattern_.mine[i].from != MPI_PROC_NULL)
+        pieces.push_back({i * bytes_, static_cast<std::size_t>(bytes_), pattern_.mine[i].from, i * bytes_});
     trial_.expects(in_, std::move(pieces));
-    return trial_.verify([&](std::int64_t) {
+    return trial_.verify_twice([this, method, bytes = bytes_, pattern = pattern_](std::int64_t) {
+      set(pattern, bytes);
       at_ = 0;
       (*this)(method);
     });
@@ -138,8 +140,8 @@ class Exchange {
   std::byte* in(std::size_t message) { return in_.first().data() + at_ + message * bytes_; }
 
   void sendrecv() {
-    for (std::size_t i = 0; i < pattern_->mine.size(); ++i) {
-      const auto [to, from] = pattern_->mine[i];
+    for (std::size_t i = 0; i < pattern_.mine.size(); ++i) {
+      const auto [to, from] = pattern_.mine[i];
       MPI_Sendrecv(out(i), bytes_, MPI_BYTE, to, 0, in(i), bytes_, MPI_BYTE, from, 0, trial_.comm(), MPI_STATUS_IGNORE);
     }
   }
@@ -147,26 +149,26 @@ class Exchange {
     std::ranges::fill(counts_, 0);
     const std::size_t ranks = counts_.size() / 4;
     int *sent = counts_.data(), *sent_at = sent + ranks, *received = sent_at + ranks, *received_at = received + ranks;
-    for (std::size_t i = 0; i < pattern_->mine.size(); ++i) {
-      const auto [to, from] = pattern_->mine[i];
+    for (std::size_t i = 0; i < pattern_.mine.size(); ++i) {
+      const auto [to, from] = pattern_.mine[i];
       sent[to] = received[from] = bytes_;
       sent_at[to] = received_at[from] = static_cast<int>(i) * bytes_;
     }
     MPI_Alltoallv(out(0), sent, sent_at, MPI_BYTE, in(0), received, received_at, MPI_BYTE, trial_.comm());
   }
   void nonblocking() {
-    const std::size_t n = pattern_->mine.size();
+    const std::size_t n = pattern_.mine.size();
     for (std::size_t i = 0; i < n; ++i)
-      MPI_Irecv(in(i), bytes_, MPI_BYTE, pattern_->mine[i].from, static_cast<int>(i), trial_.comm(), &requests_[i]);
+      MPI_Irecv(in(i), bytes_, MPI_BYTE, pattern_.mine[i].from, static_cast<int>(i), trial_.comm(), &requests_[i]);
     for (std::size_t i = 0; i < n; ++i)
-      MPI_Isend(out(i), bytes_, MPI_BYTE, pattern_->mine[i].to, static_cast<int>(i), trial_.comm(), &requests_[n + i]);
+      MPI_Isend(out(i), bytes_, MPI_BYTE, pattern_.mine[i].to, static_cast<int>(i), trial_.comm(), &requests_[n + i]);
     MPI_Waitall(static_cast<int>(2 * n), requests_.data(), MPI_STATUSES_IGNORE);
   }
 
   Trial& trial_;
   std::size_t room_, at_ = 0;
   Buffer &out_, &in_;
-  const Pattern* pattern_ = nullptr;
+  Pattern pattern_;
   int bytes_ = 0;
   std::vector<int> counts_;
   std::vector<MPI_Request> requests_;

@@ -17,12 +17,14 @@ class Fan {
   Fan(Trial& t, Way way)
       : t_(t),
         into_root_(way == Way::in),
-        peers_(t.rank() == 0 ? t.ranks() - 1 : 1),
+        peers_(t.rank() == 0 ? peers_of_root(t) : 1),
         window_(window_of(t)),
         count_(bytes_of(t)),
         phase_s_(seconds_of_axis(t, "phase_ms")),
         numbers_(numbers_of(t)),
+        checked_(checked_window(window_, static_cast<std::int64_t>(count_) * peers_of_root(t), 1)),
         data_(t.buffer(static_cast<std::size_t>(peers_) * static_cast<std::size_t>(count_))),
+        apart_(t.buffer(data_.first().size() * static_cast<std::size_t>(checked_))),
         requests_(static_cast<std::size_t>(peers_) * (static_cast<std::size_t>(window_) + 1)) {}
 
   void operator()() {
@@ -43,7 +45,6 @@ class Fan {
       t_.report("round_trip", round_trip_s.back().back());
       t_.report("round_trip_single", round_trip_s.front().back());
     }
-    verify(numbers_.back(), window_);
     tabulate("bandwidth", "B/s", "higher", bandwidth);
     tabulate("round_trip", "s", "lower", round_trip_s);
   }
@@ -51,16 +52,18 @@ class Fan {
  private:
   static constexpr int most_passes = 5;
 
+  static int peers_of_root(const Trial& t) { return t.ranks() - 1; }
+
   static int bytes_of(const Trial& t) {
     if (t.bytes() == 0) throw Skip("bytes=0: empty messages have no bandwidth; give at least 1");
-    Trial::fitting((t.ranks() - 1) * static_cast<std::int64_t>(window_of(t) + 1), "messages at once");
+    Trial::fitting(peers_of_root(t) * static_cast<std::int64_t>(window_of(t) + 1), "messages at once");
     return t.count();
   }
 
   // Returns the numbers of peers 1, 2, 4 … and P - 1; or all up to P - 1.
   static std::vector<int> numbers_of(const Trial& t) {
     std::vector<int> numbers;
-    const int most = t.ranks() - 1;
+    const int most = peers_of_root(t);
     for (int n = 1; n < most; n = t.text("peers") == "all" ? n + 1 : 2 * n) numbers.push_back(n);
     numbers.push_back(most);
     return numbers;
@@ -72,26 +75,38 @@ class Fan {
   // direction: before the data it asks for them, after the data it acknowledges them. Rank 0 thus never has more than
   // one round in flight.
   void round(int peers, int window) {
-    if (idle(peers)) return;
-    if (t_.rank() == 0)
-      root(peers, window);
-    else
-      peer(window);
+    std::byte* const data = data_.next();
+    const auto bytes = static_cast<std::size_t>(count_);
+    round(peers, window, [&](int of, int) { return data + of * bytes; });
   }
 
-  void root(int peers, int window) {
+  // A round whose messages lie side by side, so that each can be looked at.
+  void checked_round(int peers) {
+    std::byte* const data = apart_.first().data();
+    const auto bytes = static_cast<std::size_t>(count_);
+    round(peers, checked_, [&](int of, int message) { return data + (of * checked_ + message) * bytes; });
+  }
+
+  // `place_of(peer, message)` is the memory of a message, with peers counted from 0; a peer's own number is 0.
+  template <class Place>
+  void round(int peers, int window, const Place& place_of) {
+    if (idle(peers)) return;
+    if (t_.rank() == 0)
+      root(peers, window, place_of);
+    else
+      peer(window, place_of);
+  }
+
+  template <class Place>
+  void root(int peers, int window, const Place& place_of) {
     const MPI_Comm comm = t_.comm();
     int started = 0;
-    std::byte* data = data_.next();
-    const auto block = [&](int of) {
-      return data + static_cast<std::size_t>(of - 1) * static_cast<std::size_t>(count_);
-    };
     for (int i = 0; i < window; ++i)
       for (int other = 1; other <= peers; ++other) {
         if (into_root_)
-          MPI_Irecv(block(other), count_, MPI_BYTE, other, 0, comm, &requests_[started++]);
+          MPI_Irecv(place_of(other - 1, i), count_, MPI_BYTE, other, 0, comm, &requests_[started++]);
         else
-          MPI_Isend(block(other), count_, MPI_BYTE, other, 0, comm, &requests_[started++]);
+          MPI_Isend(place_of(other - 1, i), count_, MPI_BYTE, other, 0, comm, &requests_[started++]);
       }
     for (int other = 1; other <= peers; ++other) {
       if (into_root_)
@@ -102,15 +117,15 @@ class Fan {
     MPI_Waitall(started, requests_.data(), MPI_STATUSES_IGNORE);
   }
 
-  void peer(int window) {
+  template <class Place>
+  void peer(int window, const Place& place_of) {
     const MPI_Comm comm = t_.comm();
-    std::byte* data = data_.next();
     if (into_root_) MPI_Recv(nullptr, 0, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE);
     for (int i = 0; i < window; ++i) {
       if (into_root_)
-        MPI_Isend(data, count_, MPI_BYTE, 0, 0, comm, &requests_[i]);
+        MPI_Isend(place_of(0, i), count_, MPI_BYTE, 0, 0, comm, &requests_[i]);
       else
-        MPI_Irecv(data, count_, MPI_BYTE, 0, 0, comm, &requests_[i]);
+        MPI_Irecv(place_of(0, i), count_, MPI_BYTE, 0, 0, comm, &requests_[i]);
     }
     MPI_Waitall(window, requests_.data(), MPI_STATUSES_IGNORE);
     if (!into_root_) MPI_Send(nullptr, 0, MPI_BYTE, 0, 1, comm);
@@ -120,7 +135,7 @@ class Fan {
   double seconds(int peers, int window, std::int64_t& rounds) {
     const auto once = [&](std::int64_t) { round(peers, window); };
     if (rounds == 0) {
-      verify(peers, window);
+      verify(peers);
       rounds = t_.calls_lasting(phase_s_, 1'000'000, once, idle(peers));
     } else {
       once(0);  // one untimed round reloads the caches after other numbers of peers
@@ -128,22 +143,22 @@ class Fan {
     return t_.seconds_of(rounds, once, idle(peers)) / static_cast<double>(rounds);
   }
 
-  void verify(int peers, int window) {
-    const std::size_t bytes = static_cast<std::size_t>(count_);
+  void verify(int peers) {
+    const std::size_t bytes = static_cast<std::size_t>(count_) * static_cast<std::size_t>(checked_);
     const int rank = t_.rank();
     t_.forget_payload();
     if (!idle(peers)) {
       if ((rank == 0) != into_root_) {
-        t_.sends(data_);
+        t_.sends(apart_);
       } else if (rank == 0) {
         std::vector<Piece> pieces;
         for (int other = 1; other <= peers; ++other) pieces.push_back({(other - 1) * bytes, bytes, other});
-        t_.expects(data_, std::move(pieces));
+        t_.expects(apart_, std::move(pieces));
       } else {
-        t_.expects(data_, {{0, bytes, 0, (rank - 1) * bytes}});
+        t_.expects(apart_, {{0, bytes, 0, (rank - 1) * bytes}});
       }
     }
-    t_.verify([&](std::int64_t) { round(peers, window); });
+    t_.verify_twice([this, peers](std::int64_t) { checked_round(peers); });
   }
 
   void tabulate(const char* name, const char* unit, const char* better,
@@ -159,7 +174,8 @@ class Fan {
   int peers_, window_, count_;  // the most peers of this rank; messages in flight from or to each; bytes of a message
   double phase_s_;
   std::vector<int> numbers_;
-  Buffer& data_;
+  int checked_;  // messages in flight of each peer in checks
+  Buffer &data_, &apart_;
   std::vector<MPI_Request> requests_;
 };
 

@@ -27,14 +27,15 @@ class RoundTrips {
     }
   }
 
-  // Returns whether the payload arrives intact in both directions, in all pairs at once. Collective.
-  bool verify(int peer, std::int64_t bytes) {
+  // Checks before and after the measurement that the payload arrives intact in both directions, in all pairs at once.
+  // Collective.
+  void verify(int peer, std::int64_t bytes) {
     t_.forget_payload();
     if (peer != MPI_PROC_NULL) {
       t_.sends(out_, static_cast<std::size_t>(bytes));
       t_.expects(in_, {{0, static_cast<std::size_t>(bytes), peer}});
     }
-    return t_.verify([&](std::int64_t) { (*this)(peer, bytes); });
+    t_.verify_twice([this, peer, bytes](std::int64_t) { (*this)(peer, bytes); });
   }
 
   // Returns half of the round-trip time in seconds on the lower rank of the pair; NaN on others. It is the median of

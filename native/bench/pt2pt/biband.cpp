@@ -5,21 +5,31 @@
 using namespace kiviat;
 
 static void biband(Trial& t) {
-  const int window = window_of(t);
+  const int count = t.count(), window = window_of(t), checked = checked_window(window, t.bytes(), 2);
   const Halves halves(t);
+  const int peer = halves.partner;
   const MPI_Comm comm = t.comm();
-  const Messages m(t, halves.partner);
+  const std::size_t apart_bytes = static_cast<std::size_t>(checked) * t.bytes();
+  Buffer &out = t.buffer(t.bytes()), &in = t.buffer(t.bytes());
+  Buffer &out_apart = t.buffer(apart_bytes), &in_apart = t.buffer(apart_bytes);
+  t.sends(out_apart);
+  t.expects(in_apart, {{0, apart_bytes, peer}});
 
   std::vector<MPI_Request> requests(2 * static_cast<std::size_t>(window));
-  const auto stream = [&](int messages) {
-    for (int i = 0; i < messages; ++i) MPI_Irecv(m.in.next(), m.count, MPI_BYTE, halves.partner, 0, comm, &requests[i]);
-    for (int i = 0; i < messages; ++i)
-      MPI_Isend(m.out.next(), m.count, MPI_BYTE, halves.partner, 0, comm, &requests[messages + i]);
+  const auto stream = [&](int messages, auto from, auto into) {
+    for (int i = 0; i < messages; ++i) MPI_Irecv(into(i), count, MPI_BYTE, peer, 0, comm, &requests[i]);
+    for (int i = 0; i < messages; ++i) MPI_Isend(from(i), count, MPI_BYTE, peer, 0, comm, &requests[messages + i]);
     MPI_Waitall(2 * messages, requests.data(), MPI_STATUSES_IGNORE);
   };
-  refuse_free_streams(t, window, stream);
-  t.batched([&](std::int64_t) { stream(window); },
-            {.divisor = static_cast<double>(window), .messages = 2.0 * halves.pairs});
+  const auto timed = [&](int messages) {
+    stream(messages, [&](int) { return out.next(); }, [&](int) { return in.next(); });
+  };
+  const auto place = [&](Buffer& buffer) { return [&](int i) { return buffer.first().data() + i * t.bytes(); }; };
+  refuse_free_streams(t, window, timed);
+  t.batched([&](std::int64_t) { timed(window); },
+            {.divisor = static_cast<double>(window), .messages = 2.0 * halves.pairs, .check = [&](std::int64_t) {
+               stream(checked, place(out_apart), place(in_apart));
+             }});
 }
 
 BENCHMARK(biband,

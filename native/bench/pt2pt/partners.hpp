@@ -1,6 +1,8 @@
 // Common parts of point-to-point benchmarks: partners and message buffers.
 #pragma once
 
+#include <algorithm>
+
 #include "measure/trial.hpp"
 #include "platform/clock.hpp"
 #include "support/failure.hpp"
@@ -40,6 +42,15 @@ inline int window_of(const Trial& t) {
   const std::int64_t window = t.integer("window");
   if (window < 1 || window > 1'000'000) throw UsageError("window=" + std::to_string(window) + ": give 1 to 1000000");
   return static_cast<int>(window);
+}
+
+// Returns how many messages of `bytes` bytes a checked window has. While windows are timed, their messages share
+// memory, as in the programs of IMB and OSU, and only the last to arrive could be looked at. So checks send windows
+// whose messages lie side by side: as many as fit into 1 MiB, but `least`.
+inline int checked_window(int window, std::int64_t bytes, int least) {
+  constexpr std::int64_t most_bytes = 1 << 20;
+  return static_cast<int>(
+      std::min<std::int64_t>(window, std::max<std::int64_t>(least, most_bytes / std::max<std::int64_t>(bytes, 1))));
 }
 
 // Throws Skip if a model says nothing of what follows the first message of a stream. `stream` sends a number of

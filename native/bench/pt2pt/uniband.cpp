@@ -1,39 +1,40 @@
 // Uniband: each rank of the first half keeps a window of messages in flight to its partner in the
 // second half, which answers when the window is complete. Bandwidth and message rate over all pairs.
-#include <span>
-
 #include "bench/pt2pt/partners.hpp"
 
 using namespace kiviat;
 
 static void uniband(Trial& t) {
-  const int count = t.count(), window = window_of(t);
+  const int count = t.count(), window = window_of(t), checked = checked_window(window, t.bytes(), 2);
   const Halves halves(t);
   const bool sender = halves.first;
   const int peer = halves.partner;
   const MPI_Comm comm = t.comm();
-  Buffer& data = t.buffer(t.bytes());
+  Buffer &data = t.buffer(t.bytes()), &apart = t.buffer(static_cast<std::size_t>(checked) * t.bytes());
   if (sender)
-    t.sends(data);
+    t.sends(apart);
   else
-    t.expects(data, {{0, data.first().size(), peer}});
+    t.expects(apart, {{0, apart.first().size(), peer}});
 
   std::vector<MPI_Request> requests(window);
-  const auto stream = [&](int messages) {
-    const std::span<MPI_Request> used(requests.data(), messages);
+  const auto stream = [&](int messages, auto place_of) {
     if (sender) {
-      for (MPI_Request& request : used) MPI_Isend(data.next(), count, MPI_BYTE, peer, 0, comm, &request);
-      MPI_Waitall(messages, used.data(), MPI_STATUSES_IGNORE);
+      for (int i = 0; i < messages; ++i) MPI_Isend(place_of(i), count, MPI_BYTE, peer, 0, comm, &requests[i]);
+      MPI_Waitall(messages, requests.data(), MPI_STATUSES_IGNORE);
       MPI_Recv(nullptr, 0, MPI_BYTE, peer, 1, comm, MPI_STATUS_IGNORE);
     } else {
-      for (MPI_Request& request : used) MPI_Irecv(data.next(), count, MPI_BYTE, peer, 0, comm, &request);
-      MPI_Waitall(messages, used.data(), MPI_STATUSES_IGNORE);
+      for (int i = 0; i < messages; ++i) MPI_Irecv(place_of(i), count, MPI_BYTE, peer, 0, comm, &requests[i]);
+      MPI_Waitall(messages, requests.data(), MPI_STATUSES_IGNORE);
       MPI_Send(nullptr, 0, MPI_BYTE, peer, 1, comm);
     }
   };
-  refuse_free_streams(t, window, stream);
-  t.batched([&](std::int64_t) { stream(window); },
-            {.divisor = static_cast<double>(window), .messages = static_cast<double>(halves.pairs)});
+  const auto timed = [&](int messages) { stream(messages, [&](int) { return data.next(); }); };
+  refuse_free_streams(t, window, timed);
+  t.batched(
+      [&](std::int64_t) { timed(window); },
+      {.divisor = static_cast<double>(window),
+       .messages = static_cast<double>(halves.pairs),
+       .check = [&](std::int64_t) { stream(checked, [&](int i) { return apart.first().data() + i * t.bytes(); }); }});
 }
 
 BENCHMARK(uniband,

@@ -5,36 +5,52 @@
 using namespace kiviat;
 
 static void message_rate_mt(Trial& t) {
-  const int window = window_of(t);
+  const int window = window_of(t), checked = checked_window(window, t.bytes(), 2);
   ThreadPairs pairs(t);
   const bool sender = pairs.halves.first;
-  if (sender)
-    pairs.sends(t);
-  else
-    pairs.receives(t);
+  std::vector<Buffer*> apart;
+  const std::size_t apart_bytes = static_cast<std::size_t>(checked) * t.bytes();
+  for (int thread = 0; thread < pairs.team.size(); ++thread) {
+    Buffer& own = *apart.emplace_back(&t.buffer(apart_bytes));
+    const std::size_t offset = thread * apart_bytes;  // so that messages received by a wrong thread are detected
+    if (sender)
+      t.sends(own, apart_bytes, offset);
+    else
+      t.expects(own, {{0, apart_bytes, pairs.halves.partner, offset}});
+  }
   const int peer = pairs.halves.partner, count = pairs.count, answer = pairs.team.size();
-  const auto flood = [&](int thread, std::int64_t calls) {
+  const auto flood = [&](int thread, std::int64_t calls, int messages, auto place_of) {
     const auto [comm, tag] = pairs.channel(thread);
-    Buffer& data = sender ? pairs.out(thread) : pairs.in(thread);
-    std::vector<MPI_Request> requests(window);
-    for (std::int64_t i = 0; i < calls; ++i) {
-      for (MPI_Request& request : requests) {
+    std::vector<MPI_Request> requests(messages);
+    for (std::int64_t call = 0; call < calls; ++call) {
+      for (int i = 0; i < messages; ++i) {
         if (sender)
-          MPI_Isend(data.next(), count, MPI_BYTE, peer, tag, comm, &request);
+          MPI_Isend(place_of(i), count, MPI_BYTE, peer, tag, comm, &requests[i]);
         else
-          MPI_Irecv(data.next(), count, MPI_BYTE, peer, tag, comm, &request);
+          MPI_Irecv(place_of(i), count, MPI_BYTE, peer, tag, comm, &requests[i]);
       }
-      MPI_Waitall(window, requests.data(), MPI_STATUSES_IGNORE);
+      MPI_Waitall(messages, requests.data(), MPI_STATUSES_IGNORE);
       if (sender)
         MPI_Recv(nullptr, 0, MPI_BYTE, peer, answer + tag, comm, MPI_STATUS_IGNORE);
       else
         MPI_Send(nullptr, 0, MPI_BYTE, peer, answer + tag, comm);
     }
   };
-  t.batched_loops([&](std::int64_t, std::int64_t calls) { pairs.team([&](int thread) { flood(thread, calls); }); },
-                  {.divisor = static_cast<double>(window),
-                   .messages = static_cast<double>(pairs.halves.pairs) * pairs.team.size(),
-                   .least_s = ThreadPairs::least_batch_s});
+  const auto timed = [&](std::int64_t, std::int64_t calls) {
+    pairs.team([&](int thread) {
+      Buffer& data = sender ? pairs.out(thread) : pairs.in(thread);
+      flood(thread, calls, window, [&](int) { return data.next(); });
+    });
+  };
+  const auto check = [&](std::int64_t) {
+    pairs.team([&](int thread) {
+      flood(thread, 1, checked, [&](int i) { return apart[thread]->first().data() + i * t.bytes(); });
+    });
+  };
+  t.batched_loops(timed, {.divisor = static_cast<double>(window),
+                          .messages = static_cast<double>(pairs.halves.pairs) * pairs.team.size(),
+                          .least_s = ThreadPairs::least_batch_s,
+                          .check = check});
 }
 
 BENCHMARK(message_rate_mt,
