@@ -208,9 +208,7 @@ def test_every_message_of_a_window_is_checked(native: Native, tmp_path: Path) ->
         for name, one in native.described().items()
         if any(axis["name"] == "window" for axis in one["axes"]) and name not in ONE_SIDED
     }
-    cases = [
-        f"{name} bytes=64 window=8 mode=fixed iterations=1 {brief}" for name, brief in windowed.items()
-    ]
+    cases = [f"{name} bytes=64 window=8 mode=fixed iterations=1 {brief}" for name, brief in windowed.items()]
     found = checks_of(native, tmp_path, cases, {"KIVIAT_FAULT": "lose"})
     assert found.keys() >= {"uniband", "biband", "message_rate_mt", "fan_in", "fan_out"}
     assert set(found.values()) == {"failed"}, found

@@ -93,6 +93,21 @@ def test_vertices_are_the_numbers(open_page: Open) -> None:
             )
 
 
+def test_the_diagram_is_read_with_the_arrow_keys(open_page: Open) -> None:
+    _, html = everything()
+    page = open_page(html)
+    picture, tip = page.locator("#kiviat-picture"), page.locator(".tip")
+    picture.press("ArrowRight")
+    expect(tip).to_be_visible()
+    first = tip.inner_text()
+    picture.press("ArrowRight")
+    assert tip.inner_text() not in ("", first)
+    picture.press("ArrowLeft")
+    assert tip.inner_text() == first
+    picture.press("Escape")
+    expect(tip).to_be_hidden()
+
+
 def test_the_first_system_is_drawn_above_all_others() -> None:
     _, page = made()
     picture = page[page.index('id="kiviat-picture"') :].partition("</svg>")[0]

@@ -12,7 +12,7 @@ from kiviat.analysis.published.study import Cell, TableLine
 from kiviat.record.run import Run
 from kiviat.record.studies import StudyColumn, StudyTable
 from kiviat.report.facts.runs import labels
-from kiviat.report.html.axis import axis_of
+from kiviat.report.html.axis import axis_of, plain, short_value
 from kiviat.report.html.chart import drawn_panels
 from kiviat.report.html.figure import Cells, Figure, HeatMap, Line, Panel
 from kiviat.report.html.heat_map import drawn_maps
@@ -163,14 +163,33 @@ def test_scales_and_ticks() -> None:
     assert span([-15000.0, 20.0], log=False, zero=True)[0] == -100.0
     scale = Scale(0.0, 3.0, True, 100.0, 400.0)
     assert [scale.at(value) for value in (1, 10, 1000, 0)] == pytest.approx([100, 200, 400, 69.9], abs=0.01)
-    assert [value for value, _ in decimal_ticks(scale, 7, str)] == [1, 3, 10, 30, 100, 300, 1000]
-    assert [value for value, _ in decimal_ticks(scale, 4, str)] == [1, 10, 100, 1000]
-    assert [value for value, _ in linear_ticks(0.0, 1.05, 6, str)] == pytest.approx(
+    assert [value for value, _ in decimal_ticks(scale, 7, plain)] == [1, 3, 10, 30, 100, 300, 1000]
+    assert [value for value, _ in decimal_ticks(scale, 4, plain)] == [1, 10, 100, 1000]
+    assert [value for value, _ in linear_ticks(0.0, 1.05, 6, plain)] == pytest.approx(
         [0, 0.2, 0.4, 0.6, 0.8, 1]
     )
-    assert [value for value, _ in value_ticks({1, 2, 3, 4, 8, 1000}, scale, 4, str)] == [1000, 8, 1]
+    assert [value for value, _ in value_ticks({1, 2, 3, 4, 8, 1000}, scale, 4, plain)] == [1000, 8, 1]
     assert together([(0.0, 1.0), (0.2, 1.3)]) == (0.0, 1.3)
     assert together([(0.0, 1.0), (3.0, 4.0)]) is None  # neither would be legible
+
+
+@pytest.mark.parametrize("ends", [(1e-3, 1.004e-3), (100, 100.4), (0.98, 1.02), (-5e-9, 5e-9), (9.99e8, 1e9)])
+def test_labels_tell_ticks_of_nearly_equal_values_apart(ends: tuple[float, float]) -> None:
+    ticks = linear_ticks(*span(ends, log=False), 6, plain)
+    assert [float(label.replace(",", "")) for _, label in ticks] == pytest.approx([at for at, _ in ticks])
+    assert len({short_value(at, "s", 4) for at, _ in linear_ticks(*span(ends, log=False), 6, plain)}) == len(
+        ticks
+    )
+
+
+def test_a_curve_with_a_value_of_0_has_a_linear_scale() -> None:
+    """A logarithmic one drew -20 ns just below its end, as if it were positive."""
+    for lowest, logarithmic in ((20e-9, True), (0.0, False), (-20e-9, False)):
+        points = ((1.0, lowest), (2.0, 200e-9), (4.0, 600e-9))
+        panel = Panel("", (), (Line("a", "lines+markers", ("base", 0, 1), 0, points),))
+        (found,) = drawn_panels(Figure("f", "s", "t", "", "bytes", "s", True, "", (panel,)), ())
+        scale: Any = found.scales["y"]
+        assert bool(scale[2]) is logarithmic
 
 
 def test_axes_say_values_in_words() -> None:

@@ -114,7 +114,22 @@ def test_arrow_keys_read_a_chart(open_page: Open) -> None:
 
 def test_tables_speak_as_python_does(open_page: Open) -> None:
     """Units are formatted twice, here and in kiviat.record.units: nothing may differ."""
-    values = [0.0, 9.994e-10, 9.996e-7, 0.001, 1.0, 999.4, 12345.6, 9.999e9, 1.5e12, 3e15]
+    values = [
+        0.0,
+        9.994e-10,
+        9.996e-7,
+        0.001,
+        1.0,
+        100.5,
+        112.5,
+        999.4,
+        1025,
+        1.125e9,
+        12345.6,
+        9.999e9,
+        1.5e12,
+        3e15,
+    ]
     rows: list[Row] = []
     for unit in ("s", "B/s", "1/s", "%", "1", "flop/s", "op/s", "J", "B", "flop/J"):
         for number, value in enumerate(values):
@@ -249,6 +264,35 @@ def test_charts_are_copied(open_page: Open) -> None:
     strokes = {node.get("stroke") for node in picture.iter("{http://www.w3.org/2000/svg}path")}
     assert "rgb(0, 114, 178)" in strokes
     assert "var(" not in ElementTree.tostring(picture, encoding="unicode")
+
+
+def test_panels_side_by_side_are_copied_with_their_names(open_page: Open) -> None:
+    """The picture had the title of a panel that was not in it, and the values were those of one panel."""
+    rows = make_rows(sizes=SIZES, ranks=[2 << power for power in range(10)], launches=2)
+    page = open_page(render([make_run()], rows))
+    chart = figure(page, "allreduce: time against message size")
+    chart.locator("select").select_option(label="4 ranks")
+    chart.locator("select").select_option(label="all, side by side")
+    name = chart.get_attribute("id")
+    lines = list(csv.DictReader(page.evaluate("(id) => kiviat.copyOf(id, 'csv')", name).splitlines()))
+    of_panels = {line["panel"] for line in lines}
+    assert {"overview", "4 ranks", "64 ranks"} <= of_panels
+    assert sum(line["panel"] == "4 ranks" for line in lines) == len(SIZES)
+    picture = ElementTree.fromstring(page.evaluate("(id) => kiviat.copyOf(id, 'svg')", name))
+    titles = [node.text for node in picture.findall("{http://www.w3.org/2000/svg}text")]
+    assert {title for title in titles if title and title.startswith("allreduce")} == {
+        f"allreduce: time against message size, {panel}" for panel in of_panels
+    }
+    assert len(picture.findall("{http://www.w3.org/2000/svg}svg")) >= len(of_panels)
+
+
+def test_a_link_shows_what_it_names_only(open_page: Open) -> None:
+    """Curves hidden before stayed hidden when a link to all of them was followed."""
+    page = open_page(render([make_run()], make_rows(sizes=SIZES)))
+    chart = figure(page, "bcast: time against message size")
+    chart.get_by_role("button", name="4 ranks").click()
+    page.evaluate("(id) => { location.hash = `#${id}:panel=0`; }", chart.get_attribute("id"))
+    expect(chart.get_by_role("button", name="4 ranks")).to_have_attribute("aria-pressed", "true")
 
 
 def test_prints_with_all_figures_in_light(open_page: Open) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_HALF_UP, Context
 
 UNAVAILABLE = "unavailable"
 
@@ -13,26 +14,25 @@ _PLAIN = 1e-4  # smaller values have an exponent
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
-def format_value(value: float | None, unit: str) -> str:
+def format_value(value: float | None, unit: str, digits: int = 3) -> str:
     """Return `value`, in `unit` (one of the record schema's), as "1.23 µs", "12.3 GB/s" or "45.6 %".
 
     Prefixes are decimal (MB = 10^6 B), those of amounts of memory (B) binary. Units without prefixes (%, 1,
     unknown ones) keep the value unchanged. A rate per watt, such as flop/J, is "12.3 Mflop/s per W". None and
-    values that are not finite are "unavailable", never 0.
+    values that are not finite are "unavailable", never 0. `digits`: significant digits.
     """
     if value is None or not math.isfinite(value):
         return UNAVAILABLE
     if unit.endswith("/J"):
-        return f"{format_value(value, unit.replace('/J', '/s'))} per W"
+        return f"{format_value(value, unit.replace('/J', '/s'), digits)} per W"
     if unit == "B":
-        return format_bytes(round(value))
+        return format_bytes(math.floor(value + 0.5))
     lowest, highest = _SCALED.get(unit, (0, 0))
     power = 0
     if value:
         # Rounds first, so that 999.6 ns is 1.00 µs, not 1000 ns.
-        rounded = abs(float(f"{value:.2e}"))
-        power = min(max(math.floor(math.log10(rounded) / 3 + 1e-9), lowest), highest)
-    number = three_digits(value / 1000.0**power)
+        power = min(max(math.floor(math.log10(abs(rounded(value, digits))) / 3 + 1e-9), lowest), highest)
+    number = significant(value / 1000.0**power, digits)
     if unit == "1":
         return number
     prefix = _PREFIXES[power]
@@ -96,10 +96,20 @@ def counted(number: int, noun: str) -> str:
 
 def three_digits(value: float) -> str:
     """Return three significant digits: 1.23, 12.3, 123, 1230; 1.23e-7 for small numbers; "0" for 0."""
+    return significant(value, 3)
+
+
+def significant(value: float, digits: int) -> str:
+    """Return a number with so many significant digits; small numbers have an exponent."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
-    rounded = float(f"{value:.2e}")
-    if abs(rounded) < _PLAIN:
-        digits, exponent = f"{value:.2e}".split("e")
-        return f"{digits}e{int(exponent)}"
-    return f"{rounded:.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"
+    near = rounded(value, digits)
+    if abs(near) < _PLAIN:
+        mantissa, exponent = f"{near:.{digits - 1}e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    return f"{near:.{max(0, digits - 1 - math.floor(math.log10(abs(near))))}f}"
+
+
+def rounded(value: float, digits: int) -> float:
+    """Return the nearest number of so many significant digits; of two, the larger, as the page does."""
+    return float(Context(digits, ROUND_HALF_UP).create_decimal_from_float(float(value)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kiviat.record.units import counted, format_size, format_value, three_digits
+from kiviat.record.units import counted, format_size, format_value, rounded, three_digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +22,13 @@ class Axis:
     log: bool = True
     round_ticks: bool = False
 
-    def tick(self, value: float) -> str:
-        """Return the label of a tick."""
+    def tick(self, value: float, digits: int = 3) -> str:
+        """Return the label of a tick, with `digits` significant digits at most if it is no whole number."""
         if self.kind == "bytes":
             return "0 B" if value < 1 else format_size(round(value))
         if self.kind == "quantity" and self.noun != "flop/B":
-            return short_value(value, self.noun)
-        return f"{value:,.12g}" if value == round(value) else plain(value)
+            return short_value(value, self.noun, digits)
+        return f"{value:,.12g}" if value == round(value) else plain(value, digits)
 
     def where(self, value: float) -> str:
         """Return a value with its noun: "8 KiB", "4 ranks", "phase 4"; charts.js has the same words."""
@@ -82,14 +82,14 @@ def axis_of(name: str) -> Axis:
     return Axis(name, name.replace("_", " "), "plain")
 
 
-def plain(value: float) -> str:
-    """Return up to three significant digits, without trailing zeros."""
-    return f"{float(f'{value:.2e}'):,.12g}"
+def plain(value: float, digits: int = 3) -> str:
+    """Return up to three significant digits, or `digits`, without trailing zeros."""
+    return f"{rounded(value, digits):,.12g}"
 
 
-def short_value(value: float, unit: str) -> str:
+def short_value(value: float, unit: str, digits: int = 3) -> str:
     """Return a value as format_value does, without trailing zeros: "2 µs", "500 MB/s"."""
-    number, space, rest = format_value(value, unit).partition(" ")
+    number, space, rest = format_value(value, unit, digits).partition(" ")
     if "." in number and "e" not in number:
         number = number.rstrip("0").rstrip(".")
     return f"{number}{space}{rest}"

@@ -155,7 +155,9 @@ def _frames(figure: Figure, curves: Sequence[Sequence[Curve]]) -> list[Frame]:
     frames: dict[int, Frame] = {}
     for (_, unit), places in quantities.items():
         zero = bool(figure.categories) or unit == "%"
-        logs = log[places[0]] and not figure.categories
+        of_all = [curve for place in places for curve in curves[place]]
+        positive = all(y > 0 for curve in of_all for _, y in curve.points)
+        logs = log[places[0]] and not figure.categories and positive
         spans_y = [span(_heights(curves[place]), logs, zero) for place in places]
         common_y = together(spans_y)
         for place, own in zip(places, spans_y, strict=True):
@@ -192,8 +194,8 @@ def _heights(curves: Iterable[Curve]) -> Iterator[float]:
 
 
 def _y_ticks(scale: Scale, unit: str) -> Ticks:
-    def write(value: float) -> str:
-        return short_value(value, unit)
+    def write(value: float, digits: int) -> str:
+        return short_value(value, unit, digits)
 
     if scale.log:
         return decimal_ticks(scale, _MOST_Y_TICKS, write)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-Write = Callable[[float], str]
+Write = Callable[[float, int], str]  # of a value with a number of significant digits
 Ticks = list[tuple[float, str]]
 
+_DIGITS = 3  # significant digits of most labels
 _WORST_SHARE = -100.0  # a share below it does not hide the others
 
 
@@ -64,16 +65,18 @@ def decimal_ticks(scale: Scale, most: int, write: Write) -> Ticks:
     if len(found[0]) < 3:
         return linear_ticks(10**scale.low, 10**scale.high, 4, write)
     fitting = next((ticks for ticks in found if len(ticks) <= most), found[-1])
-    return [(value, write(value)) for value in fitting[:: -(-len(fitting) // most)]]
+    return [(value, write(value, _DIGITS)) for value in fitting[:: -(-len(fitting) // most)]]
 
 
 def linear_ticks(low: float, high: float, most: int, write: Write) -> Ticks:
-    """Return ticks at multiples of 1, 2 or 5 times a power of ten."""
+    """Return ticks at multiples of 1, 2 or 5 times a power of ten, with the digits that tell them apart."""
     rough = (high - low) / most
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [(tick * step, write(tick * step)) for tick in range(first, last + 1)]
+    farthest = max(abs(first), abs(last), 1) * step
+    digits = max(_DIGITS, math.floor(math.log10(farthest) + 1e-9) - math.floor(math.log10(step) + 1e-9) + 1)
+    return [(tick * step, write(tick * step, digits)) for tick in range(first, last + 1)]
 
 
 def value_ticks(values: Collection[float], scale: Scale, most: int, write: Write) -> Ticks:
@@ -88,4 +91,4 @@ def value_ticks(values: Collection[float], scale: Scale, most: int, write: Write
             kept.append(value)
     if kept[-1] != occurring[-1]:
         kept[-1 if len(kept) > 1 else 1 :] = [occurring[-1]]
-    return [(value, write(value)) for value in kept]
+    return [(value, write(value, _DIGITS)) for value in kept]

@@ -1,4 +1,4 @@
-// Pictures of shares: what lies below the pointer is explained, and the legend hides systems.
+// Pictures of shares: what lies below the pointer, or is chosen by the arrow keys, is explained; the legend hides systems.
 (() => {
   "use strict";
   const tip = document.createElement("div");
@@ -28,6 +28,21 @@
     look();
   });
   addEventListener("scroll", look, { passive: true }); // the page moves, the pointer does not
+  const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+  document.querySelectorAll("svg:has([data-tip])").forEach((picture) => {
+    let chosen = -1;
+    picture.setAttribute("tabindex", 0);
+    picture.addEventListener("keydown", (event) => {
+      const marks = [...picture.querySelectorAll(":not(.off) > [data-tip]")];
+      if (event.key === "Escape") tip.hidden = true;
+      if (!STEPS[event.key] || !marks.length) return;
+      event.preventDefault();
+      pointer = null;
+      chosen = (Math.max(chosen, STEPS[event.key] > 0 ? -1 : 0) + STEPS[event.key] + marks.length) % marks.length;
+      show([marks[chosen]]);
+    });
+    picture.addEventListener("blur", () => { tip.hidden = true; });
+  });
 
   document.querySelectorAll("button[data-hides]").forEach((button) => button.addEventListener("click", () => {
     const visible = button.getAttribute("aria-pressed") !== "true";

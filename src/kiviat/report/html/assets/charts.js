@@ -10,7 +10,7 @@
 
   // ---- Points
 
-  const positive = (value) => (value > 0 ? value : 0.5); // as in scale.py
+  const positive = (value) => (value > 0 ? value : 0.5); // 0 B, as in scale.py: where other values are 0, the scale is linear
   const pixel = ([low, high, log, start, end], value) => start + ((end - start) * ((log ? Math.log10(positive(value)) : value) - low)) / (high - low);
 
   function traceLines(data, unit, place) {
@@ -73,6 +73,9 @@
 
   // ---- Readouts
 
+  // Screen readers announce changes of an element that stays where it is.
+  const spoken = document.body.appendChild(element("div", { class: "spoken", role: "status" }));
+
   function shape(name, attributes, parent) {
     const node = document.createElementNS(SVG, name);
     for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
@@ -113,6 +116,7 @@
       }),
     );
     readout.hidden = false;
+    spoken.textContent = [head, first, ...rest].filter(Boolean).join(", ");
     place(readout, panel.querySelector("svg.chart"), panel, px, py);
   }
   function choose(chart, panel, point) {
@@ -258,32 +262,39 @@
     to.removeAttribute("style");
     [...from.children].forEach((child, place) => inked(child, to.children[place]));
   }
-  // The picture as a file of its own: title, legend, colours.
+  const shownPanels = (chart) => chart.panels.filter(({ hidden }) => !hidden);
+  const panelOf = ({ data }, panel) => data.panels[Number(panel.dataset.panel)];
+  // The panels that are shown as a file of its own: titles, legends, colours.
   function asSvg(chart) {
-    const panel = chart.panels.find(({ hidden }) => !hidden), svg = panel.querySelector("svg.chart");
     all(".pointer", chart.figure).forEach((node) => node.remove());
-    const copy = svg.cloneNode(true);
-    inked(svg, copy);
-    all(".off", svg).forEach(({ dataset }) => all(`[data-curve="${dataset.curve}"]`, copy).forEach((node) => node.remove()));
-    const { width, height } = svg.viewBox.baseVal, style = getComputedStyle(document.body);
-    const entries = all(".legend button[aria-pressed=true]", panel);
-    const whole = document.createElementNS(SVG, "svg"), bottom = 28 + height + 18 * entries.length + (entries.length ? 8 : 0);
-    for (const [key, value] of Object.entries({ viewBox: `0 0 ${width} ${bottom}`, width, height: bottom, "font-family": style.fontFamily })) whole.setAttribute(key, value);
-    shape("rect", { width, height: bottom, fill: style.backgroundColor }, whole);
-    shape("text", { x: 8, y: 19, "font-size": 14, "font-weight": 600, fill: style.color }, whole).textContent = captionOf(chart);
-    for (const [key, value] of Object.entries({ x: 0, y: 28, width, height })) copy.setAttribute(key, value);
-    whole.append(copy);
-    entries.forEach((entry, place) => {
-      const key = entry.querySelector("svg"), its = key.cloneNode(true);
-      inked(key, its);
-      for (const [name, value] of Object.entries({ x: 12, y: 28 + height + 18 * place + 2, width: 30, height: 12 })) its.setAttribute(name, value);
-      whole.append(its);
-      shape("text", { x: 50, y: 28 + height + 18 * place + 12, "font-size": 12, fill: style.color }, whole).textContent = entry.textContent;
-    });
+    const whole = document.createElementNS(SVG, "svg"), style = getComputedStyle(document.body);
+    const ground = shape("rect", { fill: style.backgroundColor }, whole);
+    let top = 0, widest = 0;
+    for (const panel of shownPanels(chart)) {
+      const svg = panel.querySelector("svg.chart"), { width, height } = svg.viewBox.baseVal, copy = svg.cloneNode(true);
+      inked(svg, copy);
+      all(".off", svg).forEach(({ dataset }) => all(`[data-curve="${dataset.curve}"]`, copy).forEach((node) => node.remove()));
+      shape("text", { x: 8, y: top + 19, "font-size": 14, "font-weight": 600, fill: style.color }, whole).textContent = captionOf(chart, panel);
+      for (const [key, value] of Object.entries({ x: 0, y: top + 28, width, height })) copy.setAttribute(key, value);
+      whole.append(copy);
+      top += 28 + height;
+      widest = Math.max(widest, width);
+      for (const entry of all(".legend button[aria-pressed=true]", panel)) {
+        const key = entry.querySelector("svg"), its = key.cloneNode(true);
+        inked(key, its);
+        for (const [name, value] of Object.entries({ x: 12, y: top + 2, width: 30, height: 12 })) its.setAttribute(name, value);
+        whole.append(its);
+        shape("text", { x: 50, y: top + 12, "font-size": 12, fill: style.color }, whole).textContent = entry.textContent;
+        top += 18;
+      }
+      top += 8;
+    }
+    for (const [key, value] of Object.entries({ viewBox: `0 0 ${widest} ${top}`, width: widest, height: top, "font-family": style.fontFamily })) whole.setAttribute(key, value);
+    for (const [key, value] of Object.entries({ width: widest, height: top })) ground.setAttribute(key, value);
     return new XMLSerializer().serializeToString(whole);
   }
-  function captionOf({ figure, data }) {
-    const { label, quantity: which } = data.panels[Number(figure.dataset.panel)];
+  function captionOf(chart, panel) {
+    const { figure } = chart, { label, quantity: which } = panelOf(chart, panel);
     return [figure.querySelector("figcaption span").textContent, which, label].filter(Boolean).join(", ");
   }
   const field = (value) => {
@@ -291,13 +302,18 @@
     const inert = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text; // no formula for spreadsheets
     return /[",\n\r]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
   };
+  // Values of all panels that are shown; several panels have a column of their own.
   function asCsv(chart) {
-    const { data, figure } = chart, panel = data.panels[Number(figure.dataset.panel)];
-    const lines = data.map
-      ? [["row", "column", `value in ${data.unit}`], ...panel.values.map((value, at) => [panel.labels[Math.floor(at / panel.labels.length)], panel.labels[at % panel.labels.length], value])]
-      : [["curve", data.x.name, `value in ${panel.unit}`, "low", "high", "launches", "samples"],
-        ...curvesOf(figure.id).flatMap((curve) => curve.x.map((x, at) => [curve.name, data.categories ? data.categories[x] : x, curve.y[at], curve.low[at], curve.high[at], ...curve.counts(at)]))];
-    return kiviat.csv(lines);
+    const shown = shownPanels(chart), several = shown.length > 1;
+    const [head] = valuesOf(chart, shown[0]);
+    const lines = shown.flatMap((panel) => valuesOf(chart, panel).slice(1).map((line) => (several ? [panelOf(chart, panel).label, ...line] : line)));
+    return kiviat.csv([several ? ["panel", ...head] : head, ...lines]);
+  }
+  function valuesOf(chart, panel) {
+    const { data, figure } = chart, { labels, unit, values } = panelOf(chart, panel);
+    if (data.map) return [["row", "column", `value in ${data.unit}`], ...values.map((value, at) => [labels[Math.floor(at / labels.length)], labels[at % labels.length], value])];
+    return [["curve", data.x.name, `value in ${unit}`, "low", "high", "launches", "samples"],
+      ...curvesOf(figure.id, Number(panel.dataset.panel)).flatMap((curve) => curve.x.map((x, at) => [curve.name, data.categories ? data.categories[x] : x, curve.y[at], curve.low[at], curve.high[at], ...curve.counts(at)]))];
   }
   kiviat.csv = (lines) => `${lines.map((line) => line.map(field).join(",")).join("\n")}\n`;
   function asLink(chart) {
@@ -331,7 +347,7 @@
   function made(figure) {
     const chart = {
       figure, data: page.figures[figure.id], panels: all(".panel", figure), hidden: new Set(), points: new Map(),
-      chosen: null, every: false, readout: element("div", { class: "readout", role: "status" }),
+      chosen: null, every: false, readout: element("div", { class: "readout", "aria-hidden": true }),
     };
     chart.readout.hidden = true;
     for (const panel of chart.panels) {
@@ -370,6 +386,7 @@
     const [id, ...parts] = decodeURIComponent(location.hash.slice(1)).split(":");
     const chart = charts.find(({ figure }) => figure.id === id);
     if (!chart) return;
+    [...chart.hidden].forEach((number) => hide(chart, number, false));
     const wanted = Object.fromEntries(parts.map((part) => part.split("=")));
     if (wanted.panel === "all") show(chart, Number(chart.figure.dataset.panel), true);
     else if (chart.data.panels[wanted.panel]) show(chart, Number(wanted.panel));
