@@ -208,11 +208,10 @@ class Event {
   }
   template <class Comm>
   void reduce_for_all(Comm comm, std::int64_t bytes) {
-    const Members& all = *members(comm);
+    Members& all = *members(comm);
     one_of(bytes);
     reaches(all.farthest);
     if (all.rank < 0 || all.size < 2) return;
-    const std::int64_t part = 2 * bytes / all.size;
     for (int distance = 0; distance < distances; ++distance)
       if (all.others[distance])
         add(slot_.bytes[distance], static_cast<Word>(2 * bytes * all.others[distance] / all.size));
@@ -221,7 +220,10 @@ class Event {
       add(all.group->messages, 2);
       add(all.group->reduced, static_cast<Word>(bytes));
     } else {
-      each_row(all, 2, part);
+      // Of all calls together, because the part of a short one is less than a byte.
+      const std::int64_t before = 2 * all.reduced / all.size;
+      all.reduced += bytes;
+      each_row(all, 2, 2 * all.reduced / all.size - before);
     }
   }
   template <class Comm>

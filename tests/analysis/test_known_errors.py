@@ -93,7 +93,7 @@ def test_errors_computed_with_an_earlier_simulator_are_named_so(monkeypatch: pyt
         store(monkeypatch, row(0.12), simulator=simulator)
         known = known_errors(Model())
         assert in_words(known) == f"b_eff +12 % on 1 published value{words} ({PAGE})"
-        assert shortly(known) == f"median ±12 % on 1 published value{words} ({PAGE})"
+        assert shortly(known) == f"±12 % on 1 published value{words} ({PAGE})"
 
 
 def test_a_profile_names_the_errors_of_the_version_on_which_it_was_made(
@@ -118,7 +118,7 @@ def test_median_and_worst_error_of_independent_quantities(monkeypatch: pytest.Mo
     store(
         monkeypatch,
         *(row(0.1), same, row(0.31, quantity="16"), row(-0.02, quantity="32")),
-        *(row(0.0, quantity="64", fitted=True), row(None, holds=True), row(None, holds=False)),
+        *(row(0.0, quantity="64", fitted=True), row(None, holds=True), row(None, holds=False, row="other")),
         row(0.01, benchmark="pingpong", metric="time", ranks=2, bytes=8, quantity="p", fitted=True),
     )
     known = known_errors(Model())
@@ -129,7 +129,10 @@ def test_median_and_worst_error_of_independent_quantities(monkeypatch: pytest.Mo
         "b_eff ±10 % on 3 published values, worst +31 %",
         "unknown for lack of published values: rings",
     ]
-    assert short_text(known) == "median ±10 % on 3 published values, 1 of 2 orderings hold"
+    assert (
+        short_text(known)
+        == "median ±10 % on 3 published values, worst ±31 %; 1 of 2 orderings and bounds hold"
+    )
 
 
 def test_ratios_have_known_errors_and_sizes_have_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,6 +106,8 @@ def test_half_bandwidth_by_hand() -> None:
     assert half_bandwidth_size(points) == pytest.approx(3)
     assert half_bandwidth_size(points[2:]) is None
     assert half_bandwidth_size([]) is None
+    # Between 8 B and 64 KiB it may lie anywhere.
+    assert half_bandwidth_size(curve([(8, 1e-6), (65536, 4e-6)])) is None
 
 
 def test_half_bandwidth_of_a_line_is_near_latency_times_bandwidth() -> None:

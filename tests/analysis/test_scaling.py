@@ -292,8 +292,8 @@ def test_a_single_point_is_refused() -> None:
     with pytest.raises(InputError) as refused:
         only([source(scaling_run(), scaling_rows("run-a", amdahl(0.1), ranks=(4,)))])
     assert str(refused.value) == (
-        "a single point does not scale: cg is there on 4 ranks only; measure other numbers too, as "
-        "`kiviat run cg -n 1,2,4` does, or name their runs"
+        "a single point does not scale: cg was measured on 4 ranks only; measure other numbers too, as "
+        "`kiviat run allreduce -n 2,4,8` does, or name their runs"
     )
     different = [
         *scaling_rows("run-a", amdahl(0.1), ranks=(1,)),

@@ -136,3 +136,11 @@ def test_a_case_is_compared_by_time_or_by_its_first_metric() -> None:
     assert chosen("bandwidth") == [("a", "bandwidth"), ("b", "bandwidth")]
     assert chosen("nonesuch") == []
     assert all(one in summarise(rows) for one in primary(rows))
+
+
+def test_bandwidth_and_time_of_two_launches_agree() -> None:
+    """Their middle was that of the two rates, far from size over middle time: 747 kB/s beside 4 kB/s."""
+    seconds = (5e-6, 4e-3)
+    time = case(seconds)
+    rates = case([8 / one for one in seconds], metric="bandwidth", unit="B/s", better="higher")
+    assert rates.median == pytest.approx(8 / time.median)

@@ -160,7 +160,7 @@ def test_a_single_point_is_refused(kiviat: Kiviat, make: Make) -> None:
     make("hermes", ranks=(4,))
     done = kiviat("scaling")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "a single point does not scale: cg is there on 4 ranks only" in done.stderr
+    assert "a single point does not scale: cg was measured on 4 ranks only" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -23,11 +23,12 @@ FOUND = Path(__file__).with_name("found")
 def execute(form: Format, one: Input, folder: Path | None = None) -> str | None:
     """Execute one input in a temporary folder; return a description of the failure, or None."""
     with TemporaryDirectory(prefix="kiviat-fuzz-", dir=folder) as place:
+        inner = Path(place, "1", "2", "3")  # so that "../.." leads to nothing of others
         for name, content in one.files.items():
-            path = Path(place) / name
+            path = inner / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        return wrong(form.readers[one.reader], Path(place))
+        return wrong(form.readers[one.reader], inner)
 
 
 def smaller(form: Format, one: Input, seconds: float = 20.0) -> Input:

@@ -106,7 +106,7 @@ class Watch:
         name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 (Path.resolve would open what it resolves)
         temporary = f"{tempfile.gettempdir()}/"
         within = name.startswith((f"{self.folder}/", temporary, "/dev/fd/", "/proc/self/"))
-        known = (str(self.folder), os.devnull, temporary.rstrip("/"))
+        known = (str(self.folder), os.devnull, "/dev/full", temporary.rstrip("/"))
         return within or name in known or "__pycache__" in name
 
 

@@ -48,10 +48,16 @@ class CongestionStudy {
         mine_(is_victim_[static_cast<std::size_t>(t.rank())]) {
     for (int rank = 0; rank < t.ranks(); ++rank) members_[is_victim_[static_cast<std::size_t>(rank)]].push_back(rank);
     const std::int64_t bytes = long_bytes(t), load = bounded(t, "load", 1, 1'000'000'000);
+    const int congestors = static_cast<int>(members_[false].size());
     if (mine_)
       victims_ = std::make_unique<Victims>(t, bytes);
     else
-      congestors_ = std::make_unique<Congestors>(t, load, static_cast<int>(members_[false].size()));
+      congestors_ = std::make_unique<Congestors>(t, load, congestors);
+    const int load_bytes = Congestors::bytes_of(load, congestors);
+    t.number("load_bytes", load_bytes);
+    if (load_bytes < load)
+      t.note("load", "messages of " + std::to_string(load_bytes) + " B, not " + std::to_string(load) + ": those of " +
+                         std::to_string(congestors) + " congestors share their memory");
     bytes_of_call_ = static_cast<double>(Victims::window) * static_cast<double>(bytes);
     const std::string asked = t.text("congestors");
     for (std::size_t i = 0; i < loads.size(); ++i)

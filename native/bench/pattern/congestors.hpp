@@ -16,11 +16,11 @@ inline bool one_sided(Load load) { return load == Load::put_incast || load == Lo
 
 class Congestors {
  public:
-  // Messages have `bytes` bytes, or less if the messages of all congestors would not fit into memory.
+  // Messages have bytes_of(bytes, congestors) bytes.
   Congestors(Trial& t, std::int64_t bytes, int congestors)
       : trial_(t),
         size_(congestors),
-        bytes_(static_cast<int>(std::clamp<std::int64_t>(room / (in_flight * size_), 1, bytes))),
+        bytes_(bytes_of(bytes, congestors)),
         out_(t.buffer(room_for())),
         in_(t.buffer(room_for())),
         exposed_(t.buffer(room_for())) {}
@@ -31,6 +31,11 @@ class Congestors {
   }
   Congestors(const Congestors&) = delete;
   Congestors& operator=(const Congestors&) = delete;
+
+  // Returns the bytes of a message: `wanted`, or less if the messages of all congestors would not fit into memory.
+  static int bytes_of(std::int64_t wanted, int congestors) {
+    return static_cast<int>(std::clamp<std::int64_t>(room / (in_flight * congestors), 1, wanted));
+  }
 
   // `comm` is that of the congestors, `members` their ranks in the trial.
   void meet(MPI_Comm comm, std::vector<int> members) {

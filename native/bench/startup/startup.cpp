@@ -43,11 +43,13 @@ class Startup {
   }
 
   bool has_all_ranks(MPI_Comm comm) const {
-    int rank, ranks, sum = 0;
+    int rank, ranks;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
-    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
-    return rank == t_.rank() && ranks == t_.ranks() && sum == ranks * (ranks - 1) / 2;
+    const std::int64_t mine = rank, others = ranks - 1;
+    std::int64_t sum = 0;
+    MPI_Allreduce(&mine, &sum, 1, MPI_INT64_T, MPI_SUM, comm);
+    return rank == t_.rank() && ranks == t_.ranks() && sum == ranks * others / 2;
   }
 
   void open_and_close(MpiSession& session) {

@@ -50,6 +50,8 @@ from kiviat.record.units import counted
 
 THRESHOLD = 0.02
 
+_ORIGINS = {"wall": "measured by Kiviat", "simulated": "simulated", "reported": "reported by another program"}
+
 # Lower limit of the scatter of launches, relative. Launches that agree better do so by chance or because of
 # the clock's resolution, which would make any difference "significant". (Tusher, Tibshirani, Chu: PNAS 98
 # (2001) 5116–5121.)
@@ -199,8 +201,8 @@ def _obstacle(a: Summary, b: Summary) -> str | None:
     """Return the reason why no verdict is possible, None if one is. Raise InputError for different clocks."""
     if a.clock != b.clock:
         raise InputError(
-            f"case {a.case!r}: clock {a.clock!r} in run {a.run!r}, {b.clock!r} in run {b.run!r}; "
-            "times of different clocks are not compared"
+            f"case {a.case!r}: {_ORIGINS[a.clock]} in run {a.run}, {_ORIGINS[b.clock]} in run {b.run}, which "
+            f"gives no verdict; `kiviat report {a.run} {b.run}` shows them side by side"
         )
     if unlike := _unlike(a, b):
         return unlike

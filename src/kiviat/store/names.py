@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -81,7 +82,10 @@ def find_run(name: str, home: Path | None = None) -> Path:
             f"{name} exists but is not a run: a run is a folder with {RUN_FILE}; `kiviat runs` lists them"
         )
     if not runs:
-        raise InputError(f"there is no run {name!r}: {home} holds none; `kiviat run` makes one")
+        raise InputError(
+            f"there is no run {name!r}: {home.absolute()} holds none; `kiviat run` makes one, KIVIAT_RUNS "
+            "names another folder"
+        )
     if name == "last":
         return runs[-1]
     matches = [path for path in runs if path.name.startswith(name)]
@@ -94,5 +98,5 @@ def find_run(name: str, home: Path | None = None) -> Path:
 
 
 def call_run(path: Path) -> str:
-    """Return the name by which a user can refer to the run: its path if it is outside the folder of runs."""
-    return path.name if path.parent == runs_home() else str(path)
+    """Return the word by which a user refers to the run: its path if it is outside the folder of runs."""
+    return shlex.quote(path.name if path.parent == runs_home() else str(path))

@@ -8,6 +8,8 @@ from itertools import pairwise
 
 from kiviat.analysis.aggregate.summary import Summary
 
+_NEAR = 4  # times between two sizes may be interpolated up to this ratio
+
 
 def curve(summaries: Iterable[Summary], benchmark: str) -> list[Summary]:
     """Return the times of `benchmark` by increasing message size.
@@ -57,12 +59,14 @@ def half_bandwidth_size(points: Sequence[Summary]) -> float | None:
     """Return n½, the smallest size in bytes that reaches half of the curve's peak bandwidth.
 
     It is measured, not fitted; between two sizes the time is interpolated linearly. None if the smallest size
-    already reaches half of the peak.
+    already reaches half of the peak, or if the sizes beside n½ are farther apart than by a factor of 4.
     """
     sized = [point for point in points if point.bytes]
     half = max((bandwidth(point) for point in sized), default=0.0) / 2
     for left, right in pairwise(sized):
         if bandwidth(left) < half <= bandwidth(right):
+            if size_of(right) > _NEAR * size_of(left):
+                return None
             s_per_byte = (right.median - left.median) / (size_of(right) - size_of(left))
             size = half * (left.median - s_per_byte * size_of(left)) / (1 - half * s_per_byte)
             return size if math.isfinite(size) else None

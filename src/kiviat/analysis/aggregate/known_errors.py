@@ -160,9 +160,15 @@ def known_errors(model: Hashed) -> KnownErrors:
         return KnownErrors(model.name, None, False, ())
     if compared.hash != model.hash:
         return KnownErrors(model.name, compared, True, ())
-    answered = [row.holds for row in compared.rows if row.holds is not None and not row.fitted]
+    # A published row may have several verdicts, of which the last counts, as in docs/reference/validation.md.
+    answered = {row.row: row.holds for row in compared.rows if row.holds is not None and not row.fitted}
     return KnownErrors(
-        model.name, compared, False, tuple(errors_by_kind(compared.rows)), sum(answered), len(answered)
+        model.name,
+        compared,
+        False,
+        tuple(errors_by_kind(compared.rows)),
+        sum(answered.values()),
+        len(answered),
     )
 
 
@@ -241,7 +247,7 @@ def percent(error: float) -> str:
 def short_text(known: KnownErrors) -> str:
     """Return a short text for tables, without fitted rows.
 
-    It is such as "median ±53 % on 9 published values, 3 of 4 orderings hold".
+    It is such as "median ±53 % on 9 published values, worst ±80 %; 3 of 4 orderings and bounds hold".
     """
     if known.compared is None:
         return "never compared"
@@ -253,10 +259,12 @@ def short_text(known: KnownErrors) -> str:
     words = []
     if errors:
         values = counted(len(errors), "published value")
-        words.append(f"median ±{100 * statistics.median(errors):.0f} % on {values}")
+        middle = f"±{100 * statistics.median(errors):.0f} % on {values}"
+        several = len(errors) > 1
+        words.append(f"median {middle}, worst ±{100 * max(errors):.0f} %" if several else middle)
     if known.judged:
-        words.append(f"{known.held} of {known.judged} orderings hold")
-    return ", ".join(words) or "no published value compared"
+        words.append(f"{known.held} of {known.judged} orderings and bounds hold")
+    return "; ".join(words) or "no published value compared"
 
 
 def lines(known: KnownErrors, kinds: Iterable[str] | None = None) -> list[str]:

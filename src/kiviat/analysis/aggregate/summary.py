@@ -179,6 +179,7 @@ def studies(summaries: Iterable[Summary], traits: TraitsByName) -> frozenset[str
     return frozenset(name for name, has_time in timed.items() if traits.is_study(name, has_time))
 
 
+_OF_TIME = {"bandwidth", "message_rate"}  # metrics that derive from time
 _COMPLETE_STOPS = {"target", "fixed"}
 _ROWS_AT_ONCE = 100_000  # each needs some hundred bytes meanwhile
 
@@ -213,7 +214,7 @@ def _equal_sized(columns: Rows, places: Ints, level: float) -> Iterator[Summary]
     of = {name: columns.value(name)[places] for name in ("mean", "min", "ci_low", "ci_high", "p90", "p99")}
     low_high = median_intervals(values, level)
     intervals = [(None, None)] * len(places) if low_high is None else low_high.tolist()
-    medians = np.median(values, axis=1)
+    medians = _medians(columns, places, values)
     with np.errstate(all="ignore"):
         within = median_of_known((of["ci_high"] - of["ci_low"]) / 2 / values)
         spread = np.ptp(values, axis=1) / medians
@@ -288,6 +289,19 @@ def _equal_sized(columns: Rows, places: Ints, level: float) -> Iterator[Summary]
             disturbed=disturbances,
             checked=shared.checked,
         )
+
+
+def _medians(columns: Rows, places: Ints, values: Floats) -> Floats:
+    """Return the medians over launches.
+
+    Of an even number, those of a rate are averaged as the times that it derives from: harmonically.
+    """
+    medians: Floats = np.median(values, axis=1)
+    if values.shape[1] % 2 == 0:
+        names = [columns.metrics[metric].metric for metric in columns.metric_of[places[:, 0]].tolist()]
+        rates = np.array([name in _OF_TIME for name in names]) & (values > 0).all(axis=1)
+        medians[rates] = 1 / np.median(1 / values[rates], axis=1)
+    return medians
 
 
 def _refuse_mixture(cases: Sequence[CaseFacts], metrics: Sequence[MetricFacts]) -> None:

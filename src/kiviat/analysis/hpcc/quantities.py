@@ -96,7 +96,8 @@ class Quantity:
     def number(self, axis: str, chosen: str = "") -> float | None:
         """Return the problem size given by the axis, or chosen by the benchmark; None if unknown."""
         given = self.axes.get(axis)
-        return float(given) if isinstance(given, int | float) else self.numbers.get(chosen or axis)
+        size = float(given) if isinstance(given, int | float) else self.numbers.get(chosen or axis)
+        return size if size is not None and size > 0 else None
 
     @property
     def in_cache(self) -> bool:

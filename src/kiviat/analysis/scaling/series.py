@@ -166,8 +166,9 @@ def _nothing(seen: Mapping[str, set[int]], asked: Selection, left_out: Sequence[
         others = sorted(set(seen) - {most})
         also = f" (and none of {', '.join(others)} on more numbers of ranks)" if others else ""
         return (
-            f"a single point does not scale: {most} is there on {counts} rank{'' if counts == '1' else 's'} "
-            f"only{also}; measure other numbers too, as `kiviat run {most} -n 1,2,4` does, or name their runs"
+            f"a single point does not scale: {most} was measured on {counts} rank"
+            f"{'' if counts == '1' else 's'} only{also}; measure other numbers too, as "
+            "`kiviat run allreduce -n 2,4,8` does, or name their runs"
         )
     return (
         f"no curve: {most} is there on {counts} ranks, but with no setting on two of these; "

@@ -55,8 +55,10 @@ def _down(name: str | None) -> None:
     known = {noted.name: noted for noted in journal.journals()}
     if name is None:
         kept = [noted.name for noted in known.values() if noted.kept]
-        if len(kept) != 1:
-            raise InputError(f"there are {len(kept)} kept clusters ({', '.join(kept) or 'none'}); name one")
+        if not kept:
+            raise InputError("no cluster is up; `kiviat cluster up 2x1` creates one")
+        if len(kept) > 1:
+            raise InputError(f"{len(kept)} clusters are up ({', '.join(kept)}); name one")
         name = kept[0]
     if name not in known:
         raise InputError(f"there is no emulated cluster {name!r}; `kiviat cluster status` lists them")

@@ -22,6 +22,7 @@ from kiviat.cli.options.substrate import (
     declared_watts,
     mpi_on,
     options_of,
+    refuse_missing_nodes,
     scheduler_to_ask,
     settled_shape,
     substrate_of,
@@ -45,7 +46,7 @@ from kiviat.launch.schedulers.scheduler import Scheduler
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine.host.activity import Usage
 from kiviat.plan import Estimate, Plan, estimate, load_arrangements
-from kiviat.record import InputError, Record, before_start
+from kiviat.record import InputError, NotStartedError, Record, before_start
 from kiviat.record.units import counted
 from kiviat.store import RunDirectory, call_run, find_run
 from kiviat.store.read import load
@@ -102,8 +103,10 @@ def run_once(request: RunRequest) -> tuple[int, Path | None]:
     """
     before = Usage.now()
     with before_start():
+        asked = request.what.ranks
         request, resumed = _settled(request)
         substrate = substrate_of(request.where.on)  # refused, if at all, before anything is built
+        refuse_missing_nodes(asked, substrate)
         programs = _programs(request, resumed)
         scheduler = scheduler_to_ask(request.where.on)
         if scheduler and not resumed and request.what.ranks is None:
@@ -250,7 +253,12 @@ def _submitted(scheduler: Scheduler, planned: _Planned) -> tuple[int, Path | Non
             resumed = directory.path
     job = Job(scheduler, resumed.absolute(), script(resumed), resume_command(resumed, request))
     _announce(planned)
-    signal = job.run()
+    try:
+        signal = job.run()
+    except NotStartedError:
+        with RunDirectory.reopen(resumed, planned.plan.hash) as directory:
+            directory.finish("interrupted")
+        raise
     if signal is not None:
         raise Interrupted(signal, _resumable(resumed, request))
     _print_verdict(resumed, request)

@@ -26,7 +26,8 @@ def execute(request: RunsRequest) -> int:
     """Print the runs in the runs folder, with their state, plan and machine."""
     found = summaries()
     if not found and request.format == "table":
-        print(typeable(f"no runs in {runs_home()}; `kiviat run` makes one"))
+        home = runs_home().absolute()
+        print(typeable(f"no runs in {home}; `kiviat run` makes one, KIVIAT_RUNS names another folder"))
     else:
         print_table(tabled("Runs", _COLUMNS, found), request.format)
     return 0

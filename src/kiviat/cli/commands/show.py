@@ -11,7 +11,7 @@ from kiviat.analysis.aggregate.known_errors import KnownErrors, in_words, kinds,
 from kiviat.analysis.aggregate.summary import Summary, studies, summarise
 from kiviat.analysis.aggregate.tables import grids
 from kiviat.analysis.findings.all import findings
-from kiviat.analysis.loggp import eager_words, fit_loggp, fit_warning, switch_where, switch_words
+from kiviat.analysis.loggp import eager_words, fit_loggp, switch_where, switch_words
 from kiviat.cli.options.files import names_profile, names_trace
 from kiviat.cli.options.request import ShowRequest
 from kiviat.cli.text import profile as show_profile
@@ -119,17 +119,20 @@ def _print_tables(
 
 
 def _model(summaries: Sequence[Summary]) -> list[str]:
-    """Return switches, LogGP parameters and a warning of a bad fit; nothing for few sizes."""
+    """Return switches and LogGP parameters, if lines fit; nothing for few sizes."""
     fitted = fit_loggp(summaries)
     if fitted is None:
         return []
     found = [f"switch {switch_where(switch)}: {switch_words(switch)}" for switch in fitted.switches]
+    if fitted.poor:
+        off = f"up to {100 * fitted.max_error:.0f} % off"
+        return [*found, f"LogGP: not stated, because no lines fit the curve ({off})"]
     gap_per_byte = three_digits(1e12 * fitted.s_per_byte)
     parameters = (
         f"LogGP: L + 2o {format_value(fitted.latency_s, 's')}, G {gap_per_byte} ps/B, "
         f"eager limit {eager_words(fitted)}; lines up to {100 * fitted.max_error:.0f} % off"
     )
-    return [*found, parameters, *filter(None, [fit_warning(fitted)])]
+    return [*found, parameters]
 
 
 def _quantities(summaries: Sequence[Summary], proofs: frozenset[str]) -> Table:

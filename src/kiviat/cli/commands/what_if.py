@@ -173,6 +173,7 @@ def _lines(
             "ratio": other / one if one and other is not None else None,
             "published": fact.value if fact else None,
             "known_error": error_text(known, kind),
+            "error_factor": error.spread if (error := known.of(kind)) else None,
         }
 
 
@@ -214,12 +215,14 @@ def _slowest(machine: Machine, lines: Sequence[Line], apart: bool) -> str:
 
 
 def _judged(line: Line) -> str:
-    """Return "better", "worse" or "equal"; changes below one part in a thousand are equal."""
+    """Return "better", "worse", "equal" (below 0.1 %), or that the model's error is larger."""
     ratio = line["ratio"]
     if ratio is None:
         return ""
     if abs(ratio - 1) < 1e-3:
         return "equal"
+    if line["error_factor"] is not None and max(ratio, 1 / ratio) < line["error_factor"]:
+        return "less than the model's error"
     return "better" if (ratio > 1) == (line["better"] == "higher") else "worse"
 
 

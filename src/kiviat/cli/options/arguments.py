@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kiviat import __version__
 from kiviat.cli.options.parser import Parser, add_commands
@@ -452,6 +452,7 @@ def _list(command: argparse.ArgumentParser) -> None:
 
 
 def _profile(command: argparse.ArgumentParser) -> None:
+    cast(Parser, command).before_command = "mpirun -n 2 ./a"
     command.usage = (
         "kiviat profile [-o FILE] [--mpi MPI] [--on WHERE] [--wait-states] [--counters] -- mpirun ...\n"
         "       kiviat profile --on simulated:MACHINE [-n RANKS] -- ./program ...\n"
@@ -518,6 +519,7 @@ def _profile(command: argparse.ArgumentParser) -> None:
 
 
 def _trace(command: argparse.ArgumentParser) -> None:
+    cast(Parser, command).before_command = "mpirun -n 2 ./a"
     command.usage = "kiviat trace [-o FILE] [--mpi MPI] [--on WHERE] -- mpirun -n 16 ./program ..."
     command.add_argument(
         "-o", "--output", metavar="FILE", help="write the trace to FILE (default: PROGRAM.trace)"
@@ -613,7 +615,7 @@ def _balance(command: argparse.ArgumentParser) -> None:
         nargs="*",
         default=["last"],
         metavar="RUN",
-        help=f"run: {_NAME}; none: published systems alone",
+        help=f"run: {_NAME} (default); or the word none, for published systems alone",
     )
     command.add_argument(
         "-o",

@@ -12,7 +12,12 @@ _COLUMN = 12  # width of the longest command name plus two blanks
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line instead of the usage."""
+    """A parser whose errors are one line instead of the usage.
+
+    `before_command`: example of a command that follows "--", if users give one.
+    """
+
+    before_command = ""
 
     def error(self, message: str) -> NoReturn:
         """Exit with code 2 and one line on standard error, instead of argparse's usage."""
@@ -25,6 +30,8 @@ class Parser(argparse.ArgumentParser):
         found, extra = super().parse_known_args(args, namespace)
         if extra:
             nearest = did_you_mean(extra[0].partition("=")[0], list(self._option_string_actions))
+            if self.before_command and not extra[0].startswith("-"):
+                nearest = f"; put -- before the command of the program: {self.prog} -- {self.before_command}"
             self.error(f"unrecognized arguments: {visible_cell(' '.join(extra))}{nearest}")
         return found, extra
 

@@ -44,7 +44,7 @@ def asked_plan(options: PlanOptions, known: list[dict[str, Any]], available: int
         bytes=options.sizes,
         ranks=None if ranks is None or ranks.isdecimal() else ranks,
         launches=options.launches,
-        interval=None if options.interval is None else options.interval / 100,
+        interval=_share("--interval", options.interval),
         launches_max=options.launches_max,
         seed=options.seed,
         controls=_controls(options),
@@ -67,11 +67,17 @@ def _refuse_ranks_that_do_not_fit(
             raise InputError(f"-n {ranks} does not fit: {benchmark.name} runs on {rule}")
 
 
+def _share(option: str, percent: float | None) -> float | None:
+    if percent is not None and not 0 < percent < 100:
+        raise InputError(f"{option} {percent:g}: give per cent above 0 and below 100, such as 5")
+    return None if percent is None else percent / 100
+
+
 def _controls(options: PlanOptions) -> dict[str, Scalar]:
     given = {
         "mode": _mode(options),
         "sync": options.sync,
-        "target": None if options.target is None else options.target / 100,
+        "target": _share("--target", options.target),
         "budget_s": options.budget,
         "iterations": options.iterations,
         "warmup": options.warmup,

@@ -14,6 +14,7 @@ from kiviat.launch.substrates.emulated import Emulated
 from kiviat.launch.substrates.scheduled import Scheduled
 from kiviat.launch.substrates.simulated import Simulated
 from kiviat.launch.substrates.substrate import Native, Substrate
+from kiviat.machine.modelled.machine import machines
 from kiviat.placement import parse_shape
 from kiviat.plan.watts import Watts
 from kiviat.record import InputError
@@ -34,6 +35,8 @@ def substrate_of(text: str | None) -> Substrate:
         return Simulated.parse(rest)
     if kind in schedulers():
         return Scheduled(schedulers()[kind])
+    if text in machines():
+        raise InputError(f"--on {text!r} is a modelled machine: give --on simulated:{text}")
     known = ("native", "emulated", "simulated", *schedulers())
     hint = suggestion(kind, known, "give " + ", ".join(known))
     raise InputError(f"--on {text!r} is not a place to run{hint}")
@@ -97,6 +100,18 @@ def settled_shape(ranks: str | None, where: Where) -> tuple[str | None, Where]:
         raise InputError(f"-n {ranks} puts {only} ranks on a node, --ppn says {where.ppn}; leave one out")
     counts = dict.fromkeys(str(shape.nodes * shape.per_node) for shape in shapes)
     return ",".join(counts), replace(where, ppn=only)
+
+
+def refuse_missing_nodes(ranks: str | None, substrate: Substrate) -> None:
+    """Raise InputError for shapes such as 2x2 where there is one node: ranks would silently share it."""
+    one_node = isinstance(substrate, Native) and substrate.is_this_machine
+    if ranks is None or "x" not in ranks.lower() or not one_node:
+        return
+    if (nodes := max(parse_shape(word.strip()).nodes for word in ranks.split(","))) > 1:
+        raise InputError(
+            f"-n {ranks} needs {nodes} nodes, and this machine is one; use those of a scheduler (--on slurm) "
+            f"or emulated ones (--on emulated:{ranks.split(',')[-1].strip()})"
+        )
 
 
 def options_of(where: Where) -> LauncherOptions:

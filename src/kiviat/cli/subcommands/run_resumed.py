@@ -157,10 +157,10 @@ def _same_file(one: Path, other: str) -> bool:
 
 def resume_command(path: Path, request: RunRequest) -> str:
     """Return the command that resumes the run, with the options that must be repeated."""
-    words = ["kiviat", "run", "--resume", call_run(path)]
+    words: list[str] = []
     given = {"launcher": request.where.launcher, "mpi": request.mpi, "lammps": request.lammps}
     for name, value in given.items():
         words += [] if value is None else [f"--{name}", value]
     if request.where.on and _is_command("on", request.where.on):
         words += ["--on", request.where.on]
-    return shlex.join(words)
+    return " ".join(["kiviat run --resume", call_run(path), *map(shlex.quote, words)])

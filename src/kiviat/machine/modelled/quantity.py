@@ -15,6 +15,7 @@ CONFIDENCES: tuple[str, ...] = ("high", "medium", "low", "assumed", "calibrated"
 # Units of machine files and their factors to SI; bytes have decimal and binary prefixes.
 _UNITS: Mapping[str, tuple[float, str]] = {
     **{f"{prefix}B/s": (factor, "B/s") for prefix, factor in (("", 1), ("k", 1e3), ("M", 1e6), ("G", 1e9))},
+    **{f"{prefix}bit/s": (factor / 8, "B/s") for prefix, factor in (("M", 1e6), ("G", 1e9))},
     **{f"{prefix}iB/s": (factor, "B/s") for prefix, factor in (("K", 2**10), ("M", 2**20), ("G", 2**30))},
     **{f"{p}flop/s": (factor, "flop/s") for p, factor in (("M", 1e6), ("G", 1e9), ("T", 1e12))},
     **{

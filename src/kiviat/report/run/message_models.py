@@ -71,21 +71,32 @@ def _model(label: RunLabel, fitted: LogGP) -> Model:
         [
             (Parameter("L + 2o", "time of an empty message"), format_value(fitted.latency_s, "s")),
             (Parameter("g", "minimum time between messages of 8 B"), format_value(fitted.gap_s, "s")),
-            (Parameter("G", "time per byte of the largest messages"), _per_byte(fitted.s_per_byte)),
+            (
+                Parameter("G", "time per byte of the largest messages"),
+                _unless_poor(fitted, _per_byte(fitted.s_per_byte)),
+            ),
             (
                 Parameter("peak", "best ping-pong bandwidth", f", at {format_size(fitted.peak_bytes)}"),
                 format_value(fitted.peak_bandwidth, "B/s"),
             ),
             (
                 Parameter("n½", "size that reaches half of it"),
-                format_bytes(None if half is None else round(half)),
+                "cannot say" if half is None else format_bytes(round(half)),
             ),
-            (Parameter("eager limit", "largest size sent without a handshake"), eager_words(fitted)),
+            (
+                Parameter("eager limit", "largest size sent without a handshake"),
+                _unless_poor(fitted, eager_words(fitted)),
+            ),
             (Parameter("residual", "median"), number_text(fitted.median_error, "share")),
             (Parameter("residual", "largest"), number_text(fitted.max_error, "share")),
         ],
         fit_warning(fitted),
     )
+
+
+def _unless_poor(fitted: LogGP, words: str) -> str:
+    """Return a parameter of the fitted lines, which say nothing if they do not fit."""
+    return "cannot say" if fitted.poor else words
 
 
 def message_tables(found: Sequence[Model]) -> dict[str, Table]:
