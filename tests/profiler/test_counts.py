@@ -193,7 +193,7 @@ def test_files(
     assert main(["show", str(done.path)]) == 0
     said = capsys.readouterr().out
     assert "is file I/O by MPI, which is no communication" in said
-    assert "31.2 KiB read, 78.1 KiB written" in said
+    assert "31.3 KiB read, 78.1 KiB written" in said
     assert "File I/O by MPI" in render_profile(done.profile)
 
 
