@@ -53,6 +53,17 @@ def mean(record: Record, name: str) -> float | None:
     return None if metric is None else metric.mean
 
 
+def test_modes_of_one_sided_benchmarks_are_cases_of_their_own() -> None:
+    """Aggregate and other tables became launches of one case, with a time that neither table has."""
+    table = "       #bytes #repetitions      t[usec]   Mbytes/sec\n            4         1000  {}  1.0\n"
+    text = (
+        "#    Intel(R) MPI Benchmarks 2021.3, MPI-2 part\n# Benchmarking Unidir_Put\n# #processes = 2\n#\n"
+        f"#    MODE: AGGREGATE \n#\n{table.format(0.5)}#\n#    MODE: NON-AGGREGATE \n#\n{table.format(9.5)}"
+    )
+    found = {record.axes["aggregate"]: mean(record, "time") for record in parse(text, "x.txt")}
+    assert found == {"on": pytest.approx(0.5e-6), "off": pytest.approx(9.5e-6)}
+
+
 def test_a_real_output() -> None:
     found = cases((DATA / "imb-2021.txt").read_text())
     assert {record.benchmark for record in found.values()} == {

@@ -61,6 +61,18 @@ REPRO = """\
 """
 
 
+def test_threads_of_openmp_programs_are_an_axis() -> None:
+    """Results of 1 and 8 threads were launches of one case."""
+    lines = [
+        line for line in NPB32.splitlines(keepends=True) if "procs" not in line and "processes" not in line
+    ]
+    one, eight = ("".join(lines) + f" Total threads   =   {threads}\n" for threads in (1, 8))
+    assert [record.case for record in parse(one + eight, "npb.log")] == [
+        "cg/ranks=1/class=A",
+        "cg/ranks=1/class=A/threads=8",
+    ]
+
+
 def test_programs_have_class_ranks_rate_and_verdict() -> None:
     old, new = parse(NPB32 + NPB34, "npb.log")
     assert (old.benchmark, old.ranks, old.axes, old.check) == ("cg", 1, {"class": "A"}, "passed")

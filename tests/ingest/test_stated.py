@@ -33,6 +33,12 @@ SLURM = "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=8\n"
         ("#SBATCH -N 4\nmpirun --map-by ppr:12:node --mca btl tcp,self -np 48 ./a\n", 48, 4),
         ("mpirun \\\n  -x A=b \\\n  -np 16 \\\n  ./a\n", 16, None),
         ("echo mpirun -np 16 ./a\n", None, None),
+        ("jsrun -n 6 -a 4 ./a\n", None, None),
+        ("#PBS -l select=1:ncpus=36:mpiprocs=1+3:ncpus=36:mpiprocs=8\nmpiexec ./a\n", 25, 4),
+        ("#PBS -l select=1:mpiprocs=4+3:mpiprocs=4\nmpiexec ./a\n", 16, 4),
+        ("#PBS -l select=1:ncpus=36+3:mpiprocs=8\nmpiexec ./a\n", None, 4),
+        ("mpirun -np 4 ./a : -np 8 ./b\n", None, None),
+        ("#SBATCH -n 8\nmpirun -c 4 ./a\n", 4, None),
         ("#!/bin/bash\n", None, None),
     ],
 )

@@ -92,7 +92,8 @@ def common(launches: Sequence[Stated]) -> Stated:
 _DIRECTIVE = re.compile(r"^#\s?(?:SBATCH|PBS|\$|BSUB|flux:|FLUX:)\s+-", re.MULTILINE)
 _DIRECTIVES = re.compile(r"^#\s?(SBATCH|PBS|\$|BSUB|flux:|FLUX:)[ \t]+(\S.*)$", re.MULTILINE)
 _SAME = {"-N": "nodes", "-n": "ntasks", "-o": "output", "-e": "error", "--tasks-per-node": "ntasks-per-node"}
-_CHUNK = re.compile(r"(?:select|nodes)=(\d+)((?::[\w=.-]+)*)")
+_CHUNKS = re.compile(r"(?:select|nodes)=([\w=.:+-]+)")
+_CHUNK = re.compile(r"(\d+)((?::[\w=.-]+)*)")
 _EACH = re.compile(r":(?:mpiprocs|ppn)=(\d+)")
 _LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "srun", "aprun", "jsrun", "flux")
 
@@ -117,6 +118,19 @@ class _Asked:
         if self.nodes or not (self.ranks and self.per_node):
             return self.nodes
         return -(-self.ranks // self.per_node)
+
+    def add_chunks(self, chunks: Sequence[str]) -> None:
+        """Add the nodes of PBS's "1:mpiprocs=1+3:mpiprocs=8", and their ranks if each chunk states them."""
+        found = list(filter(None, map(_CHUNK.fullmatch, chunks)))
+        counts = [_whole(chunk[1]) or 0 for chunk in found]
+        each = [_whole(given[1]) if (given := _EACH.search(chunk[2])) else None for chunk in found]
+        if len(found) < len(chunks) or not all(counts):
+            return
+        self.nodes = sum(counts)
+        if len(set(each)) == 1:
+            self.per_node = each[0] or self.per_node
+        elif all(each):
+            self.ranks = sum(count * (ranks or 0) for count, ranks in zip(counts, each, strict=True))
 
 
 class _Variables(dict[str, str]):
@@ -162,10 +176,8 @@ def _asked(text: str, values: _Variables) -> _Asked:
             asked.nodes = _count(options, "nodes") or asked.nodes
             asked.ranks = _count(options, "ntasks") or asked.ranks
             asked.per_node = _count(options, "ntasks-per-node") or asked.per_node
-        elif kind == "PBS" and (chunk := _CHUNK.search(options.get("-l", ""))):
-            asked.nodes = _whole(chunk[1])
-            each = _EACH.search(chunk[2])
-            asked.per_node = _whole(each[1]) if each else asked.per_node
+        elif kind == "PBS" and (chunks := _CHUNKS.search(options.get("-l", ""))):
+            asked.add_chunks(chunks[1].split("+"))
         elif kind == "$" and (parts := options.get("-pe", "").split()):
             asked.ranks = _whole(parts[-1])
         elif kind == "BSUB":
@@ -258,6 +270,7 @@ _PER_NODE = (
     "-perhost",
 )
 _NODES = ("-N", "--nodes")
+_COUNT_BY_C = ("mpirun", "mpiexec", "orterun", "prterun")  # Open MPI's -c is -n
 # Options of launchers without a value, and with two.
 _FLAGS = re.compile(
     r"-[lvqVubhk]+|--?(?:label|verbose|quiet|exclusive|exact|overlap|overcommit|oversubscribe|tag-output|timestamp"
@@ -269,18 +282,23 @@ _TWO = ("--mca", "-mca", "--prtemca", "--gmca", "-gmca", "-genv", "-env", "--gen
 
 def _launch(words: Sequence[str], asked: _Asked, outputs: tuple[str, ...]) -> Stated:
     """Return the facts of one launch, from its options and then from the job's."""
-    by_nodes = words[0].rsplit("/", 1)[-1] in ("srun", "flux")
+    launcher = words[0].rsplit("/", 1)[-1]
+    by_nodes = launcher in ("srun", "flux")
     found: dict[str, int] = {}
-    unknown = False
+    # jsrun's -n counts sets of resources; a colon separates programs of one launch.
+    unknown = launcher == "jsrun" or ":" in words
     for option, value in _of_launcher(words[1:]):
         if option.endswith("-map-by") and (mapped := re.match(r"ppr:(\d{1,6}):node\b", value)):
             found["each"] = int(mapped[1])
             continue
         of_nodes = option in _NODES and by_nodes
         of_each = option in _PER_NODE and not of_nodes
-        if not (option in _RANKS or of_nodes or of_each):
+        of_ranks = option in _RANKS or (option == "-c" and launcher in _COUNT_BY_C)
+        if not (of_ranks or of_nodes or of_each):
             continue
         key = "nodes" if of_nodes else "each" if of_each else "ranks"
+        if unknown and key == "ranks":
+            continue
         if count := _whole(value):
             found.setdefault(key, count)
         elif key == "ranks":

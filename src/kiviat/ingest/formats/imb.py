@@ -24,6 +24,7 @@ _TITLE = re.compile(r"Intel ?\(R\) MPI Benchmark|PALLAS MPI Benchmark Suite")
 _SECTION = re.compile(r"# Benchmarking (\S+)")
 _PROCESSES = re.compile(r"# #processes = (\d+)")
 _WAITING = re.compile(r"# \( ?(\d+) additional processes? waiting")
+_MODE = re.compile(r"#\s+MODE: (NON-)?AGGREGATE")  # of IMB-EXT: many transfers in an epoch, or one
 _GROUPS = re.compile(r"# \( ?(\d+) groups of (\d+) processes each")
 _LOOP_TIMED = ("pingpong", "pingping", "sendrecv", "exchange", "barrier")
 # Number of messages that one rank moves in the reported time.
@@ -73,7 +74,8 @@ class _Table:
     axes: dict[str, Scalar] = field(default_factory=dict)
     columns: Sequence[str] = ()
 
-    def note_processes(self, line: str) -> None:
+    def note(self, line: str) -> None:
+        """Keep the number of processes, or the axis, that a comment states."""
         if processes := _PROCESSES.match(line):
             self.ranks = int(processes[1])
         elif waiting := _WAITING.match(line):
@@ -81,6 +83,8 @@ class _Table:
         elif groups := _GROUPS.match(line):
             self.ranks = int(groups[1]) * int(groups[2])
             self.axes["group"] = int(groups[2])
+        elif mode := _MODE.match(line):
+            self.axes["aggregate"] = "off" if mode[1] else "on"
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,7 @@ def _lines(text: str, where: str) -> Iterator[_Line]:
         elif table is None:
             continue
         elif line.startswith("#") and "#repetitions" not in line:
-            table.note_processes(line)
+            table.note(line)
         elif "#repetitions" in line:
             table.columns = line.split()
         elif words := line.split():

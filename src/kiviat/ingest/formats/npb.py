@@ -1,4 +1,4 @@
-"""NAS Parallel Benchmarks: what their programs print at the end, in versions 2.x to 3.4, with MPI.
+"""NAS Parallel Benchmarks: what their programs print at the end, in versions 2.x to 3.4, with MPI or threads.
 
 The layout is that of print_results.f and c_print_results.c: 3.3 and older print "Compiled procs", 3.4 prints
 "Active processes" where not all take part. Rates are in 10^6 operations per second.
@@ -44,7 +44,8 @@ def _record(program: str, text: str, where: str, ranks: int | None) -> Record:
     about = f"{where}, {program}"
     count = whole(said["Total processes"], about) if "Total processes" in said else ranks or 1
     active = said.get("Active processes")
-    axes: dict[str, Scalar] = {"class": said["Class"]}
+    threads = whole(said["Total threads"], about) if "Total threads" in said else 1
+    axes: dict[str, Scalar] = {"class": said["Class"]} | ({"threads": threads} if threads > 1 else {})
     metrics = [
         metric("rate", "op/s", number(said["Mop/s total"], about) * 1e6, 1),
         metric("time", "s", number(said["Time in seconds"], about), 1),

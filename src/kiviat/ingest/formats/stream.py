@@ -20,7 +20,7 @@ _LOOP = re.compile(r"^(Copy|Scale|Add|Triad):\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s
 _BEGIN = re.compile(r"^STREAM version", re.MULTILINE)
 _COUNTED = re.compile(r"Number of Threads (?:counted|requested)[^\d\n]*=\s*(\d+)", re.IGNORECASE)
 _RANKS = re.compile(r"distributed across (\d+) MPI ranks", re.IGNORECASE)
-_REPEATED = re.compile(r"executed (\d+) times")
+_EACH = re.compile(r"uses (\d+) bytes per array element")
 _ELEMENTS = re.compile(r"Array size = (\d+) \(elements\)")
 _FIRST = ("Triad", "Copy", "Scale", "Add")
 
@@ -79,14 +79,12 @@ def _record(text: str, processes: int | None) -> list[Record]:
     axes: dict[str, Scalar] = {}
     elements = _ELEMENTS.search(text)
     if elements:
-        axes["memory"] = 24 * int(elements[1]) // shared
+        each = _EACH.search(text)
+        axes["memory"] = 3 * (int(each[1]) if each else 8) * int(elements[1]) // shared
     if threads := [int(number) for number in _COUNTED.findall(text)]:
         # Version 5.10 prints the requested and then the counted threads of each process; the latter ran.
         axes |= {"threads": threads[-1]} if threads[-1] > 1 else {}
-    repeated = _REPEATED.search(text)
-    # STREAM itself excludes the first iteration.
-    samples = max(1, int(repeated[1]) - 1) if repeated else 1
-    metrics = [_rate(name, rates[name], shared, samples) for name in _FIRST if name in rates]
+    metrics = [_rate(name, rates[name], shared) for name in _FIRST if name in rates]
     valid = "Solution Validates" in text
     failed = "Failed Validation" in text
     return [
@@ -99,9 +97,12 @@ def _record(text: str, processes: int | None) -> list[Record]:
     ]
 
 
-def _rate(name: str, rates: Sequence[float], shared: int, samples: int) -> Metric:
-    """Return the mean over processes, with the extremes; a sum over ranks is shared by them."""
+def _rate(name: str, rates: Sequence[float], shared: int) -> Metric:
+    """Return the mean over processes, with the extremes; a sum over ranks is shared by them.
+
+    Each rate is the best of a process's iterations, so it is one value, not their mean.
+    """
     if len(rates) == 1:
-        return metric(name.lower(), "B/s", rates[0] / shared, samples)
-    mean = metric(name.lower(), "B/s", statistics.fmean(rates), samples * len(rates))
+        return metric(name.lower(), "B/s", rates[0] / shared, 1)
+    mean = metric(name.lower(), "B/s", statistics.fmean(rates), len(rates))
     return replace(mean, min=min(rates), max=max(rates))
