@@ -54,6 +54,7 @@ class Summary:
     low: float | None
     high: float | None
     minimum: float | None
+    maximum: float | None
     mean: float | None
     p90: float | None
     p99: float | None
@@ -211,7 +212,10 @@ class _Conditions:
 def _equal_sized(columns: Rows, places: Ints, level: float) -> Iterator[Summary]:
     """Yield the summaries of rows at `places`, cases × launches, computed for all cases at once."""
     values = _centres(columns, places)
-    of = {name: columns.value(name)[places] for name in ("mean", "min", "ci_low", "ci_high", "p90", "p99")}
+    of = {
+        name: columns.value(name)[places]
+        for name in ("mean", "min", "max", "ci_low", "ci_high", "p90", "p99")
+    }
     low_high = median_intervals(values, level)
     intervals = [(None, None)] * len(places) if low_high is None else low_high.tolist()
     medians = _medians(columns, places, values)
@@ -222,7 +226,7 @@ def _equal_sized(columns: Rows, places: Ints, level: float) -> Iterator[Summary]
     conditions: dict[tuple[int, ...], _Conditions] = {}
     for (
         (cases, metrics, outcomes),
-        (median, (low, high), minimum, mean, p90, p99),
+        (median, (low, high), minimum, maximum, mean, p90, p99),
         (relative_width, relative_range, samples, disturbances, launch_medians),
     ) in zip(
         zip(
@@ -235,6 +239,7 @@ def _equal_sized(columns: Rows, places: Ints, level: float) -> Iterator[Summary]
             medians.tolist(),
             intervals,
             _finite(_least_known(of["min"])),
+            _finite(-_least_known(-of["max"])),
             _finite(_mean_of_known(of["mean"])),
             _finite(median_of_known(of["p90"])),
             _finite(median_of_known(of["p99"])),
@@ -277,6 +282,7 @@ def _equal_sized(columns: Rows, places: Ints, level: float) -> Iterator[Summary]
             low=low,
             high=high,
             minimum=minimum,
+            maximum=maximum,
             mean=mean,
             p90=p90,
             p99=p99,

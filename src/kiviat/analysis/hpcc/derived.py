@@ -72,6 +72,7 @@ def _summary(
         low=low,
         high=high,
         minimum=None,
+        maximum=None,
         mean=None,
         p90=None,
         p99=None,

@@ -33,8 +33,6 @@ from kiviat.record.run import Run
 from kiviat.record.traits import Traits
 from kiviat.record.types import Row
 
-Extremes = Mapping[tuple[str, str, str], tuple[float, float]]
-
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
@@ -140,20 +138,6 @@ class Curve:
         return Prediction(fit.name, ranks, *self.predicted(fit, ranks), beyond)
 
 
-def extremes_of(rows: Iterable[Row]) -> Extremes:
-    """Return minimum and maximum sample of each case and metric, over all launches that count."""
-    found: dict[tuple[str, str, str], tuple[float, float]] = {}
-    for row in rows:
-        if row.outcome != "ok" or row.check == "failed" or row.metric is None:
-            continue
-        if row.min is None or row.max is None:
-            continue
-        key = row.run, row.case, row.metric
-        low, high = found.get(key, (row.min, row.max))
-        found[key] = min(low, row.min), max(high, row.max)
-    return found
-
-
 def curve_of(
     label: str,
     runs: Mapping[str, Run],
@@ -164,7 +148,6 @@ def curve_of(
     *,
     failed: Sequence[Row],
     grids: Sequence[Grid],
-    extremes: Extremes,
     seconds: Mapping[str, float],
 ) -> Curve:
     """Return the curve through `summaries`, which ascend by ranks.
@@ -182,15 +165,14 @@ def curve_of(
         gained, meaning = ratio_of(base, times, one.clock) if one is not first else (Ratio(1.0), "")
         # Strong scaling divides the work, and so T, among ranks; weak scaling keeps T.
         speedup = _mapped(gained, partial(mul, k)) if kind == "weak" else gained
-        low, high = (None, None) if simulated else extremes.get((one.run, one.case, one.metric), (None, None))
         points.append(
             Point(
                 ranks=one.ranks,
                 nodes=nodes_used(runs[one.run], one.ranks),
                 sockets=sockets_of(runs[one.run], one.ranks),
                 value=one.median * factor,
-                least=None if low is None else low * factor,
-                most=None if high is None else high * factor,
+                least=None if simulated or one.minimum is None else one.minimum * factor,
+                most=None if simulated or one.maximum is None else one.maximum * factor,
                 low=None if one.low is None else one.low * factor,
                 high=None if one.high is None else one.high * factor,
                 launches=one.launches,

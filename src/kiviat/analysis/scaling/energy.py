@@ -135,6 +135,7 @@ def _as(summary: Summary, metric: str, unit: str, better: str, factor: float, va
         low=of(summary.low),
         high=of(summary.high),
         minimum=of(summary.minimum),
+        maximum=of(summary.maximum),
         mean=of(summary.mean),
         p90=of(summary.p90),
         p99=of(summary.p99),

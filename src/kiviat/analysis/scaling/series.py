@@ -15,7 +15,7 @@ from typing import Any
 from kiviat.analysis.aggregate.summary import Summary, summarise
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.hpcc.bottlenecks import listed
-from kiviat.analysis.scaling.curve import Curve, curve_of, extremes_of
+from kiviat.analysis.scaling.curve import Curve, curve_of
 from kiviat.analysis.scaling.problem_size import SIZE_AXES, Kind, kind_of, setting, size_of
 from kiviat.record.errors import InputError
 from kiviat.record.rows import Rows
@@ -180,8 +180,7 @@ def _of_source(source: Source, summaries: Sequence[Summary], asked: Selection, f
     values: dict[str, dict[str, float]] = defaultdict(dict)
     for one in summaries:
         values[one.case][one.metric] = one.median
-    rows = Rows.of(source.rows)
-    extremes, failed = extremes_of(rows), list(rows.without_result())
+    failed = list(Rows.of(source.rows).without_result())
     runs = {run.id: run for run in source.runs}
     traits = traits_of(run.benchmarks for run in source.runs)
     seconds = {case: metrics["time"] for case, metrics in values.items() if "time" in metrics}
@@ -219,7 +218,6 @@ def _of_source(source: Source, summaries: Sequence[Summary], asked: Selection, f
                 kind.name,
                 failed=failed,
                 grids=source.grids,
-                extremes=extremes,
                 seconds=seconds,
             )
             found.studies.setdefault(key, []).append(curve)
