@@ -144,3 +144,10 @@ def test_bandwidth_and_time_of_two_launches_agree() -> None:
     time = case(seconds)
     rates = case([8 / one for one in seconds], metric="bandwidth", unit="B/s", better="higher")
     assert rates.median == pytest.approx(8 / time.median)
+
+
+def test_extremes_are_those_of_launches_that_count() -> None:
+    """A case measured again in its launch replaces the earlier result, extremes included."""
+    first, again, other = case_rows([9.0]), case_rows([1.0]), case_rows([5.0, 1.1])[1:]
+    (summary,) = summarise([*first, *again, *other])
+    assert summary.launch_medians == (1.0, 1.1) and (summary.minimum, summary.maximum) == (1.0, 1.1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context
 
 UNAVAILABLE = "unavailable"
@@ -92,6 +93,11 @@ def counted(number: int, noun: str) -> str:
     """
     ending = "" if number == 1 else "es" if noun.endswith("ch") else "s"
     return f"{number:,} {noun}{ending}"
+
+
+def listed(words: Sequence[str], last: str = "and") -> str:
+    """Return words as in a sentence: "HPL, FFT and PTRANS"."""
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def three_digits(value: float) -> str:

@@ -9,12 +9,11 @@ import numpy as np
 
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
-from kiviat.analysis.findings.contention import NodesOf, chosen, evidence
-from kiviat.analysis.findings.finding import Finding
+from kiviat.analysis.findings.contention import NodesOf, chosen
+from kiviat.analysis.findings.finding import ALIKE, SHARED_CORES, UNKNOWN_NODES, Finding, evidence
 from kiviat.record.units import three_digits
 
 # Impact factors below this are not reported.
-_IMPACT = 1.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def findings(summaries: Sequence[Summary], grids: Sequence[Grid], nodes_of: Node
         return
     worst = max(found, key=lambda impact: impact.mean)
     shared, certain = _shared(whole, tables.get("victims"), nodes_of)
-    felt = worst.mean > _IMPACT and (worst.low is None or worst.low > 1)
+    felt = worst.mean > ALIKE and (worst.low is None or worst.low > 1)
     times = f"{three_digits(worst.mean)} times as long"
     if felt:
         headline = f"During {_words(worst.congestor)} of other ranks, {_CALLS[worst.victim]} takes {times}"
@@ -69,7 +68,7 @@ def findings(summaries: Sequence[Summary], grids: Sequence[Grid], nodes_of: Node
         headline = "Traffic of other ranks hardly matters"
         detail = f"At worst, {_CALLS[worst.victim]} takes {times} during {_words(worst.congestor)}. {shared}"
     importance = 0.45 + 0.25 * min(1.0, (worst.mean - 1) / 9) if felt and certain else 0.4
-    factor = worst.mean if felt else _IMPACT
+    factor = worst.mean if felt else ALIKE
     yield Finding("congestion", importance, headline, detail, evidence(whole), factor=factor)
 
 
@@ -84,13 +83,10 @@ def _words(congestor: str) -> str:
 def _shared(whole: Summary, roles: Grid | None, nodes_of: NodesOf) -> tuple[str, bool]:
     """Return the resource that victims and congestors share, in words, and whether that is certain."""
     if whole.oversubscribed:
-        return (
-            "With more ranks than cores they also share processors, so the cause cannot be determined.",
-            False,
-        )
+        return SHARED_CORES, False
     nodes = nodes_of(whole.ranks)
     if nodes is None or roles is None or np.isnan(roles.median).any():
-        return "Which ranks share a node is unknown, so the shared resource cannot be determined.", False
+        return UNKNOWN_NODES, False
     of_victims = {nodes.of[rank] for rank in range(whole.ranks) if roles.median[rank] == 1}
     of_others = {nodes.of[rank] for rank in range(whole.ranks) if roles.median[rank] == 0}
     if nodes.count(whole.ranks) == 1:

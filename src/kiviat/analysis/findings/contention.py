@@ -11,7 +11,15 @@ from dataclasses import dataclass
 
 from kiviat.analysis.aggregate.nodes import Nodes
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.findings.finding import Evidence, Finding
+from kiviat.analysis.findings.finding import (
+    ALIKE,
+    SHARED_CORES,
+    UNKNOWN_NODES,
+    Evidence,
+    Finding,
+    apart,
+    evidence,
+)
 from kiviat.analysis.findings.shared_resource import ENOUGH, Verdict, far_pairs, near_pairs, shared
 from kiviat.record.units import format_size, format_value, three_digits
 
@@ -20,7 +28,6 @@ NodesOf = Callable[[int], Nodes | None]  # number of ranks to their nodes
 _B_EFF = ("at_lmax_per_process", "pingpong_bandwidth", "b_eff_per_process")
 
 # Factors between 1 and this are not reported as differences.
-_ALIKE = 1.15
 _RESOURCES = {
     "memory": "the memory of the nodes",
     "NIC": "the NIC of the nodes",
@@ -149,9 +156,9 @@ def _why(factor: float, loaded: Summary, nodes: Nodes | None, sharing: Sequence[
     if factor < 1 / ENOUGH:
         return "No shared resource limits them."
     if loaded.oversubscribed:
-        return "With more ranks than cores they also share processors, so the cause cannot be determined."
+        return SHARED_CORES
     if nodes is None:
-        return "Which ranks share a node is unknown, so the shared resource cannot be determined."
+        return UNKNOWN_NODES
     if nodes.count(loaded.ranks) == 1:
         return "All ranks are on one node: they share its memory and its caches, no network."
     same = [one for one in sharing if one.ranks == loaded.ranks and one.verdict.resource in _RESOURCES]
@@ -169,7 +176,7 @@ def _rings(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding]
     if not (natural and random and natural.ranks == random.ranks > 2):
         return
     ratio = random.median / natural.median
-    differ = not 1 / _ALIKE < ratio < _ALIKE and apart(*sorted((natural, random), key=lambda s: s.median))
+    differ = not 1 / ALIKE < ratio < ALIKE and apart(*sorted((natural, random), key=lambda s: s.median))
     headline = (
         f"Rings in random order get {three_digits(ratio)} times the bandwidth of rings in rank order"
         if differ
@@ -180,7 +187,7 @@ def _rings(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding]
         f"{_crossing_of_rings(natural, nodes_of(natural.ranks), ratio if differ else 1.0)}"
     )
     importance = 0.45 + 0.2 * min(1.0, abs(1 - ratio)) if differ else 0.25
-    found = ratio if differ else _ALIKE
+    found = ratio if differ else ALIKE
     yield Finding("rings", importance, headline, detail, evidence(natural, random), factor=found)
 
 
@@ -203,7 +210,7 @@ def _crossing_of_rings(natural: Summary, nodes: Nodes | None, ratio: float) -> s
         return f"{words}; with more ranks than cores its cost cannot be determined."
     if ratio == 1.0:
         return f"{words}."
-    if (ratio < 1) == (at_random > in_order * _ALIKE) and abs(at_random - in_order) > 0.1:
+    if (ratio < 1) == (at_random > in_order * ALIKE) and abs(at_random - in_order) > 0.1:
         return f"{words}: this is the cost of crossing nodes."
     return f"{words}: crossing nodes does not explain the difference."
 
@@ -214,7 +221,7 @@ def _phases(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding
         ratio = chosen(summaries, benchmark, "middle_to_first")
         if ratio is None:
             continue
-        differ = not 1 / _ALIKE < ratio.median < _ALIKE and (
+        differ = not 1 / ALIKE < ratio.median < ALIKE and (
             ratio.low is None or ratio.high is None or not ratio.low <= 1 <= ratio.high
         )
         name = {"dense_pairwise": "Pairs at growing distance"}.get(benchmark, "Total exchange")
@@ -231,7 +238,7 @@ def _phases(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding
             headline,
             _crossing_of_phases(ratio, nodes_of(ratio.ranks)),
             evidence(ratio),
-            factor=ratio.median if differ else _ALIKE,
+            factor=ratio.median if differ else ALIKE,
         )
 
 
@@ -255,7 +262,7 @@ def _halves(summaries: Sequence[Summary]) -> Iterator[Finding]:
     worst = chosen(summaries, "bisection", "random_bandwidth_min")
     best = chosen(summaries, "bisection", "random_bandwidth_max")
     if not (worst and best and worst.ranks > 2) or not (
-        worst.median * _ALIKE < best.median and apart(worst, best)
+        worst.median * ALIKE < best.median and apart(worst, best)
     ):
         return
     yield Finding(
@@ -267,16 +274,6 @@ def _halves(summaries: Sequence[Summary]) -> Iterator[Finding]:
         evidence(worst, best),
         factor=best.median / worst.median,
     )
-
-
-def apart(lower: Summary, higher: Summary) -> bool:
-    """Return whether the intervals do not overlap; missing intervals count as disjoint."""
-    return lower.high is None or higher.low is None or lower.high < higher.low
-
-
-def evidence(*summaries: Summary) -> Evidence:
-    """Return the cases and metrics of these summaries, each once."""
-    return tuple(dict.fromkeys((summary.case, summary.metric) for summary in summaries))
 
 
 def _rate(summary: Summary) -> str:

@@ -1,4 +1,4 @@
-"""The type of findings."""
+"""The type of findings, and what they have in common."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.record.units import axis_text, counted, format_size
 
 Evidence = tuple[tuple[str, str], ...]
+
+ALIKE = 1.15  # ratios up to it count as equal
+# Why a cause cannot be named.
+SHARED_CORES = "With more ranks than cores they also share processors, so the cause cannot be determined."
+UNKNOWN_NODES = "Which ranks share a node is unknown, so the shared resource cannot be determined."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +39,13 @@ def named(summary: Summary) -> str:
     size = "" if summary.bytes is None else f" of {format_size(summary.bytes)}"
     axes = "".join(f", {axis_text(axis, value)}" for axis, value in sorted(summary.axes.items()))
     return f"{summary.benchmark}{size} on {counted(summary.ranks, 'rank')}{axes}"
+
+
+def apart(lower: Summary, higher: Summary) -> bool:
+    """Return whether the intervals do not overlap; missing intervals count as disjoint."""
+    return lower.high is None or higher.low is None or lower.high < higher.low
+
+
+def evidence(*summaries: Summary) -> Evidence:
+    """Return the cases and metrics of these summaries, each once."""
+    return tuple(dict.fromkeys((summary.case, summary.metric) for summary in summaries))

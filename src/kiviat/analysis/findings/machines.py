@@ -14,10 +14,9 @@ from itertools import combinations, pairwise
 from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.finding import Evidence, Finding
-from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.record.run import Run
 from kiviat.record.traits import TraitsByName
-from kiviat.record.units import counted, format_size, format_value, three_digits
+from kiviat.record.units import counted, format_size, format_value, listed, three_digits
 
 _APART = 1.1  # ratio below which two values count as equal
 _STEP = 1.5  # smaller steps to two nodes, or between powers of two, are not reported

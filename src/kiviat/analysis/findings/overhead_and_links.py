@@ -9,8 +9,8 @@ import numpy as np
 from kiviat.analysis.aggregate.pair_matrices import Sick, sick
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
-from kiviat.analysis.findings.contention import NodesOf, apart, chosen, evidence
-from kiviat.analysis.findings.finding import Finding
+from kiviat.analysis.findings.contention import NodesOf, chosen
+from kiviat.analysis.findings.finding import ALIKE, Finding, apart, evidence
 from kiviat.record.units import format_size, format_value, three_digits
 
 HostOf = Callable[[int], str | None]  # rank to host name
@@ -19,7 +19,6 @@ HostOf = Callable[[int], str | None]  # rank to host name
 _LITTLE_LEFT = 50.0
 # Availability in percent below which other processes must have used the processor.
 _DISTURBED = -20.0
-_ALIKE = 1.15
 # Percent of a processor's time above which noise is a warning.
 _NOISY = 2.0
 
@@ -86,7 +85,7 @@ def _distance(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Findi
     if near is None or far is None or near.ranks < 4:
         return
     factor = far.median / near.median
-    if 1 / _ALIKE < factor < _ALIKE or not apart(*sorted((near, far), key=lambda each: each.median)):
+    if 1 / ALIKE < factor < ALIKE or not apart(*sorted((near, far), key=lambda each: each.median)):
         headline, importance = "Short messages take as long to the farthest rank as to the nearest", 0.25
     else:
         headline = f"The farthest rank has {three_digits(factor)} times the latency of the nearest"
@@ -222,7 +221,7 @@ def _threads(summaries: Sequence[Summary]) -> Iterator[Finding]:
     single = _smallest(summaries, "pingpong", "time", {})
     if one and single and (one.bytes, one.ranks) == (single.bytes, single.ranks) and apart(single, one):
         factor = one.median / single.median
-        if factor > _ALIKE:
+        if factor > ALIKE:
             yield Finding(
                 "threads",
                 0.3 + 0.2 * min(1.0, factor - 1),
@@ -233,7 +232,7 @@ def _threads(summaries: Sequence[Summary]) -> Iterator[Finding]:
             )
     if one and several and (one.bytes, one.ranks) == (several.bytes, several.ranks):
         factor = several.median / one.median
-        if factor > _ALIKE and apart(one, several):
+        if factor > ALIKE and apart(one, several):
             yield Finding(
                 "threads",
                 0.35 + 0.2 * min(1.0, (factor - 1) / 4),

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from kiviat.analysis.aggregate.curves import bandwidth, curve, half_bandwidth_size, size_of, time_at
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.findings.finding import Finding, named
+from kiviat.analysis.findings.finding import Finding, apart, evidence, named
 from kiviat.analysis.loggp import eager_limit, fit_loggp, pieces_of, switch_where, switch_words
 from kiviat.analysis.statistics.changepoints import Switch
 from kiviat.record.run import Cache
@@ -59,7 +59,7 @@ def _headline(points: Sequence[Summary]) -> Iterator[Finding]:
     last = points[-1]
     if best is not last and bandwidth(last) < 0.9 * bandwidth(best):
         detail += f". At {format_size(last.bytes)} the bandwidth drops to {_rate(last)}"
-    yield Finding("headline", 0.8, headline, detail + ".", _evidence(smallest, best))
+    yield Finding("headline", 0.8, headline, detail + ".", evidence(smallest, best))
 
 
 def _half_bandwidth(points: Sequence[Summary], rated: Collection[str]) -> Iterator[Finding]:
@@ -74,7 +74,7 @@ def _half_bandwidth(points: Sequence[Summary], rated: Collection[str]) -> Iterat
             0.4,
             f"Half of the peak bandwidth needs messages of {format_bytes(round(half))}",
             f"n½ of the ping-pong, whose peak is {_rate(best)}. Combine smaller messages where possible.",
-            tuple((case, "bandwidth") for case in cases if case in rated) or _evidence(best),
+            tuple((case, "bandwidth") for case in cases if case in rated) or evidence(best),
         )
 
 
@@ -107,7 +107,7 @@ def _switches(points: Sequence[Summary], caches: Sequence[Cache]) -> Iterator[Fi
         if cache:
             detail += f" The L{cache.level} cache has {format_size(cache.bytes)}."
         importance = min(0.75, 0.45 + 0.3 * abs(math.log(switch.factor))) if switch.kind == "jump" else 0.35
-        yield Finding("protocol-switch", importance, headline, detail, _evidence(below, above))
+        yield Finding("protocol-switch", importance, headline, detail, evidence(below, above))
 
 
 def near_cache(switch: Switch, caches: Sequence[Cache]) -> Cache | None:
@@ -133,7 +133,7 @@ def _poor_fit(summaries: Sequence[Summary], points: Sequence[Summary]) -> Iterat
         f"No lines fit the ping-pong: {100 * error(worst):.0f} % off at {format_size(worst.bytes)}",
         f"The median error is {100 * fitted.median_error:.1f} %. Read times from the curve: the LogGP "
         "parameters do not describe it.",
-        _evidence(worst),
+        evidence(worst),
         "warning",
     )
 
@@ -157,7 +157,7 @@ def _both_ways(summaries: Sequence[Summary], pingpong: Sequence[Summary]) -> Ite
             f"{_time(worst.median)} for {messages} each way on {worst.ranks} ranks, against "
             f"{_time(alone[size_of(worst)].median)} for one in the ping-pong. 1 means full duplex, 2 half "
             "duplex.",
-            _evidence(worst, alone[size_of(worst)]),
+            evidence(worst, alone[size_of(worst)]),
             "warning" if cost(worst) > _SLOW_BOTH_WAYS else "info",
             cost(worst),
         )
@@ -195,7 +195,7 @@ def _slow_collective(summaries: Sequence[Summary], pingpong: Sequence[Summary]) 
         f"textbook algorithm would take {_time(messages * one)}. {counted(len(slow), 'case')} above "
         f"{_times(_SLOW_COLLECTIVE)}. The estimate ignores contention and arithmetic; try another algorithm "
         "or another binding.",
-        _evidence(*(entry[1] for entry in slow)),
+        evidence(*(entry[1] for entry in slow)),
         "warning",
         factor,
     )
@@ -214,7 +214,7 @@ def _odd_ranks(summaries: Sequence[Summary]) -> Iterator[Finding]:
             if below == ranks or below not in sweep or 2 * below not in sweep:
                 continue
             slower = max(sweep[below], sweep[2 * below], key=lambda summary: summary.median)
-            if here.median > _ODD_RANKS * slower.median and _apart(slower, here):
+            if here.median > _ODD_RANKS * slower.median and apart(slower, here):
                 odd.append((here.median / slower.median, here, slower))
     if not odd:
         return
@@ -226,22 +226,13 @@ def _odd_ranks(summaries: Sequence[Summary]) -> Iterator[Finding]:
         f"{named(worst)} takes {_times(factor)} as long as on {power.ranks}",
         f"{_time(worst.median)} against {_time(power.median)}: its algorithm favours powers of two. "
         f"{counted(len(odd), 'such case')}.",
-        _evidence(*(entry[1] for entry in odd)),
+        evidence(*(entry[1] for entry in odd)),
         factor=factor,
     )
 
 
-def _apart(lower: Summary, higher: Summary) -> bool:
-    """Return whether the intervals do not overlap; missing intervals count as disjoint."""
-    return lower.high is None or higher.low is None or lower.high < higher.low
-
-
 def _how(summary: Summary) -> str:
     return "predicted" if summary.clock == "simulated" else "measured"
-
-
-def _evidence(*summaries: Summary) -> tuple[tuple[str, str], ...]:
-    return tuple(dict.fromkeys((summary.case, summary.metric) for summary in summaries))
 
 
 def _time(seconds: float | None) -> str:

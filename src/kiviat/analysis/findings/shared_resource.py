@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kiviat.analysis.aggregate.nodes import Nodes, Pair
+from kiviat.analysis.findings.finding import SHARED_CORES, UNKNOWN_NODES
 from kiviat.record.units import three_digits
 
 # Pairs that keep at least this share of one pair's bandwidth are not limited.
@@ -44,14 +45,9 @@ def shared(share: float, pairs: Sequence[Pair], nodes: Nodes | None, oversubscri
     if share >= ENOUGH:
         return Verdict("none", "No shared resource limits them.")
     if oversubscribed:
-        return Verdict(
-            "unknown",
-            "With more ranks than cores they also share processors, so the limit cannot be determined.",
-        )
+        return Verdict("unknown", SHARED_CORES)
     if nodes is None:
-        return Verdict(
-            "unknown", "Which ranks share a node is unknown, so the shared resource cannot be determined."
-        )
+        return Verdict("unknown", UNKNOWN_NODES)
     crossing = nodes.crossing(pairs)
     together = nodes.busiest(pairs)
     if crossing == 0:

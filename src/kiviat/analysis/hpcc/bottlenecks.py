@@ -15,7 +15,7 @@ from kiviat.analysis.hpcc.balance import FEW_NODES, efficiency
 from kiviat.analysis.hpcc.extrapolation import FFT_BYTES
 from kiviat.analysis.hpcc.quantities import Size
 from kiviat.analysis.hpcc.roofline import problem_order
-from kiviat.record.units import format_value, three_digits
+from kiviat.record.units import format_value, listed, three_digits
 
 PROCESSOR, MEMORY = "the processor", "memory"
 BANDWIDTH, LATENCY = "network bandwidth", "network latency"
@@ -125,11 +125,6 @@ def limits(size: Size) -> Limits:
         _where(size),
         tuple(_remarks(size)),
     )
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as in a sentence: "HPL, FFT and PTRANS"."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def _limit(name: str, key: str, size: Size, bounds: Sequence[Reckoning]) -> Limit:

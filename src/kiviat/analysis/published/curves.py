@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.analysis.published.question import Row, all_rows
 from kiviat.analysis.published.verdict import AGREES, CANNOT_TELL, DISAGREES, Verdict, keeps_bound
 from kiviat.analysis.scaling.curve import Curve, Point
@@ -16,7 +15,7 @@ from kiviat.analysis.scaling.equivalence import different, work
 from kiviat.analysis.scaling.series import Source, Study
 from kiviat.record.published import Claim, Fact
 from kiviat.record.run import Run
-from kiviat.record.units import counted, format_value, three_digits
+from kiviat.record.units import counted, format_value, listed, three_digits
 
 LARGE = 32  # minimum number of ranks of a "large count"
 POOR = 0.5  # limit of the parallel efficiency

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.analysis.published.cases import arrangement, measured
 from kiviat.analysis.published.curves import SCALING_FORMS, scaling_verdicts
 from kiviat.analysis.published.question import Case, Quantity, Row, all_rows
@@ -31,6 +30,7 @@ from kiviat.record.studies import (
     StudyTable,
 )
 from kiviat.record.types import Scalar
+from kiviat.record.units import listed
 
 Interval = tuple[float, float] | None
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings import data_quality
-from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.analysis.scaling.curve import Curve, Point
 from kiviat.analysis.scaling.energy import at_size, numbers_in
 from kiviat.record.run import Launch, Run
-from kiviat.record.units import three_digits
+from kiviat.record.units import listed, three_digits
 
 # Reported if the clock frequency changes by more than this between numbers of ranks.
 _CLOCK_CHANGE = 0.05

@@ -43,6 +43,7 @@ import numpy as np
 from kiviat.analysis.statistics.distributions import f_tail, t_quantile
 from kiviat.analysis.statistics.intervals import Floats
 from kiviat.record.types import LEVEL
+from kiviat.record.units import listed
 
 Column = Callable[[Floats], Floats]
 
@@ -473,15 +474,15 @@ def _one_of(fits: tuple[Fit, ...], supported: Sequence[Fit], simple: Sequence[Fi
     names = [fit.name for fit in supported]
     if len(supported) == 1:
         others = [fit.name for fit in fits if fit is not supported[0]]
-        words = f"{told}{names[0]}" + (f" rather than {_listed(others, 'or')}" if others else "")
+        words = f"{told}{names[0]}" + (f" rather than {listed(others, 'or')}" if others else "")
         return Choice(fits, supported[0], words)
     for fit in simple:
         rest = [other for other in supported if other is not fit]
         if all(fit.name in other.law.within for other in rest):
-            more = _listed([other.name for other in rest], "and")
+            more = listed([other.name for other in rest])
             verb = "adds" if len(rest) == 1 else "add"
             return Choice(fits, fit, f"{told}{fit.name}; what {more} {verb} to it is not significant")
-    return Choice(fits, None, f"{told}cannot tell {_listed(names, 'and')} apart", tuple(supported))
+    return Choice(fits, None, f"{told}cannot tell {listed(names)} apart", tuple(supported))
 
 
 def _not_outdone(fits: Sequence[Fit], data: _Data) -> list[Fit]:
@@ -498,7 +499,3 @@ def _not_outdone(fits: Sequence[Fit], data: _Data) -> list[Fit]:
 
 def _counts(count: int) -> str:
     return "one number of ranks" if count == 1 else f"{count} numbers of ranks"
-
-
-def _listed(words: Sequence[str], last: str) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"

@@ -14,7 +14,6 @@ from typing import Any
 
 from kiviat.analysis.aggregate.summary import Summary, summarise
 from kiviat.analysis.aggregate.tables import Grid
-from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.analysis.scaling.curve import Curve, curve_of
 from kiviat.analysis.scaling.problem_size import SIZE_AXES, Kind, kind_of, setting, size_of
 from kiviat.record.errors import InputError
@@ -22,7 +21,7 @@ from kiviat.record.rows import Rows
 from kiviat.record.run import Run
 from kiviat.record.traits import traits_of
 from kiviat.record.types import Row
-from kiviat.record.units import format_bytes
+from kiviat.record.units import format_bytes, listed
 
 _RATES = ("flop/s", "op/s", "B/s", "1/s")
 

@@ -11,9 +11,9 @@ from kiviat.analysis.hpcc.balance import (
     kernels_missing,
     machine_balance,
 )
-from kiviat.analysis.hpcc.bottlenecks import limits, listed
+from kiviat.analysis.hpcc.bottlenecks import limits
 from kiviat.analysis.hpcc.quantities import System
-from kiviat.record.units import UNAVAILABLE, format_value, three_digits
+from kiviat.record.units import UNAVAILABLE, format_value, listed, three_digits
 
 _RELATIONS = {"=": "", "~": "about ", "<": "< ", "<=": "≤ ", ">": "> ", ">=": "≥ ", "~<": "at most about "}
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from kiviat.analysis.aggregate.known_errors import PAGE, known_errors, shortly
 from kiviat.analysis.aggregate.nodes import nodes_of
-from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.record.activity import LaunchActivity
 from kiviat.record.run import Interface, Launch, Model, Placement, PlanOfRun, Run
-from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value
+from kiviat.record.units import UNAVAILABLE, counted, format_bytes, format_value, listed
 from kiviat.report.facts.simulated_machines import network, nodes
 from kiviat.report.html.figure import RunLabel
 from kiviat.report.table import Column, Table, tabled

@@ -9,7 +9,6 @@ from markupsafe import Markup
 
 from kiviat.analysis.aggregate.known_errors import POINT_TO_POINT, RANDOM_RINGS, kind_of, known_errors
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.analysis.published.standing import (
     AXES,
     Axis,
@@ -22,7 +21,7 @@ from kiviat.analysis.published.standing import (
     standing,
 )
 from kiviat.record.run import Run
-from kiviat.record.units import format_value, three_digits
+from kiviat.record.units import format_value, listed, three_digits
 from kiviat.report.balance.diagram import Shape, Spoke, kiviat
 from kiviat.report.html.figure import RunLabel
 from kiviat.report.html.symbols import slot

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from kiviat.analysis.hpcc.bottlenecks import listed
 from kiviat.analysis.scaling.curve import Curve, Prediction, Ratio
 from kiviat.analysis.scaling.energy import Power
 from kiviat.analysis.scaling.equivalence import Equal
 from kiviat.analysis.scaling.laws import Fit, Parameter
 from kiviat.analysis.scaling.series import Study
-from kiviat.record.units import UNAVAILABLE, counted, format_range, format_value, three_digits
+from kiviat.record.units import UNAVAILABLE, counted, format_range, format_value, listed, three_digits
 
 _FAR = 100  # limits beyond this many times the measured number of ranks are omitted
 
