@@ -155,7 +155,7 @@ def test_instability() -> None:
 
 def test_cases_that_did_not_converge() -> None:
     (finding,) = findings_of_kind([*PINGPONG, case([1e-6] * 5, stopped_by="budget")], "not-converged")
-    assert finding.headline == "The median misses its target precision in 1 of 24 cases"
+    assert finding.headline == "Sampling did not reach its target precision in 1 of 24 cases"
     assert not findings_of_kind([case([1e-6] * 5, stopped_by="budget", mode="fixed")], "not-converged")
     assert not findings_of_kind([case([1e-6] * 5, stopped_by=None, clock="reported")], "not-converged")
 

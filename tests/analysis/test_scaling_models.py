@@ -185,9 +185,9 @@ def cannot_tell(choice: Choice) -> str:
 
 def test_what_cannot_be_told_is_not() -> None:
     one = choose("strong", {4: [1.0]}, True)
-    assert cannot_tell(one) == "cannot tell: one number of ranks, and a law needs 3 at least"
+    assert cannot_tell(one) == "cannot tell: one number of ranks, and telling laws apart needs 3 at least"
     two = choose("strong", noisy(amdahl(0.05), 0, ranks=(1, 2)), True)
-    assert cannot_tell(two) == "cannot tell: 2 numbers of ranks, and a law needs 3 at least"
+    assert cannot_tell(two) == "cannot tell: 2 numbers of ranks, and telling laws apart needs 3 at least"
     assert [fit.name for fit in two.fits] == ["linear"]  # two points cannot test other laws
     # Up to 8 ranks, a logarithm and a line cannot be distinguished with 5 % noise.
     near = choose("weak", noisy(logarithmic(1.0, 0.08, 0.0), 1, ranks=(1, 2, 4, 8), noise=0.05), True)

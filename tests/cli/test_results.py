@@ -284,7 +284,7 @@ def test_ingest_makes_a_run(kiviat: Kiviat) -> None:
     shown = kiviat("show", "last", "pingping", "barrier").stdout
     assert "elsewhere" in shown.splitlines()[0]
     assert "400 ns" in shown
-    assert "not converged" not in shown
+    assert "target not reached" not in shown
     run = json.loads(kiviat("runs", "--format", "json").stdout)[0]
     assert (run["state"], run["machine"], run["plan"]) == ("complete", "elsewhere", None)
 

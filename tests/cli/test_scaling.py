@@ -175,7 +175,7 @@ def test_one_and_two_ranks_of_this_machine(
     assert done.returncode == 0, done.stderr
     assert "cg, class S: strong scaling of rate" in done.stdout
     assert "ep, class S: strong scaling of rate" in done.stdout
-    few = "of ranks, and a law needs 3 at least"
+    few = "of ranks, and telling laws apart needs 3 at least"
     found = json.loads(kiviat("scaling", "last", "--format", "json").stdout)
     for study in found["studies"]:
         (curve,) = study["curves"]

@@ -42,6 +42,8 @@ class ComparisonResult(Tabular):
         """The verdict in a sentence, with the number of cases without one, and their most frequent reason."""
         cases, lost = self.details.cases, self.details.lost
         untested = [entry.change.note for entry in cases if entry.change.verdict == "no verdict"]
+        if len(set(untested)) > 1:  # by kind: how many launches were disturbed differs from case to case
+            untested = [note.partition(":")[0] for note in untested]
         reason, times = Counter(untested).most_common(1)[0] if untested else ("", 0)
         of = f" (in {times} of {counted(len(untested), 'case')})" if times < len(untested) else ""
         if self.verdict == "no verdict":

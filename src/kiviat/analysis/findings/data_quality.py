@@ -296,7 +296,7 @@ def _not_converged(times: Sequence[Summary]) -> Iterator[Finding]:
         yield Finding(
             "not-converged",
             0.3 + 0.3 * len(short) / len(adaptive),
-            f"The median misses its target precision in {_share(short, adaptive)}",
+            f"Sampling did not reach its target precision in {_share(short, adaptive)}",
             "They reached their limit of time or samples in some launch. Raise it (`budget_s`, "
             "`max_samples`), use a quieter machine or, if launches differ more than that, more launches.",
             _evidence(short),

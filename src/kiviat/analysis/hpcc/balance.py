@@ -7,10 +7,12 @@ Benchmarks, section 4.1, figures 1 to 5 and table 2: each axis is divided by its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kiviat.analysis.hpcc.quantities import QUANTITIES, Quantity, Size, System
+from kiviat.record.units import format_bytes, listed
 
 # The paper's rules: systems below this rate have an undue advantage in ratios of results of the whole
 # machine; and with few nodes, most neighbours in a random ring are on the same node.
@@ -182,9 +184,10 @@ def _of_caches(systems: Sequence[System]) -> list[str]:
         if system.origin == "measured" and copy is not None and copy.in_cache:
             array, cache = copy.numbers["array_bytes"], copy.numbers["cache_bytes"]
             found.append(
-                f"STREAM of {system.name} is a cache rate, not a memory rate: arrays of {array:,.0f} B are "
-                f"smaller than four times the last-level cache of {cache:,.0f} B; give it more memory "
-                f"(--memory {12 * cache:.0f} or more)."
+                f"STREAM of {system.name} is a cache rate, not a memory rate: arrays of "
+                f"{format_bytes(round(array))} are smaller than four times the last-level cache of "
+                f"{format_bytes(round(cache))}; give it more memory "
+                f"(--memory {math.ceil(12 * cache / 2**20)}M or more)."
             )
     return found
 
@@ -291,7 +294,6 @@ def _rule(
 ) -> str:
     if not names:
         return ""
-    listed = ", ".join(names)
     done = "is left out" if dropped else "is kept"
     because = {
         "auto": "other systems are not affected" if dropped else "all systems are affected",
@@ -300,7 +302,8 @@ def _rule(
     }[choice]
     if which.startswith("FFT"):
         done = done.replace("is", "are")
-    return f"{which} {done} for what has {what} ({listed}; {because}): {why}."
+    have = "has" if len(names) == 1 else "have"
+    return f"{which} {done} for {listed(names)}, which {have} {what} ({because}): {why}."
 
 
 # ---- The paper's figures 1 to 4

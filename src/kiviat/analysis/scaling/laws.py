@@ -268,7 +268,8 @@ def choose(kind: str, times: Mapping[int, Sequence[float]], measured: bool) -> C
     fits = tuple(fit for law in LAWS[kind] if (fit := _fit(law, data)))
     if len(fits) < 2:  # only the linear law, if any: there is nothing to compare it with
         least = min(len(law.columns) for law in LAWS[kind] if law.shapes) + 1
-        return Choice(fits, None, f"cannot tell: {_counts(len(times))}, and a law needs {least} at least")
+        told = f"cannot tell: {_counts(len(times))}, and telling laws apart needs {least} at least"
+        return Choice(fits, None, told)
     return _choice(fits, data)
 
 

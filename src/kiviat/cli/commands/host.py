@@ -7,7 +7,7 @@ from typing import Any
 from kiviat.cli.options.request import HostRequest
 from kiviat.cli.text.table import print_csv, print_json
 from kiviat.machine import describe_host
-from kiviat.record.units import UNAVAILABLE, format_bytes
+from kiviat.record.units import UNAVAILABLE, counted, format_bytes
 
 
 def execute(request: HostRequest) -> int:
@@ -26,7 +26,7 @@ def execute(request: HostRequest) -> int:
 
 def _words(facts: dict[str, Any]) -> dict[str, Any]:
     caches = (
-        f"L{cache['level']} {format_bytes(cache['bytes'])} per {cache['shared_by']} threads"
+        f"L{cache['level']} {format_bytes(cache['bytes'])} for {counted(cache['shared_by'], 'thread')}"
         for cache in facts["caches"]
     )
     interfaces = (

@@ -1167,8 +1167,8 @@ def _place(command: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--emit",
         metavar="LAUNCHER",
-        help="write FILE in the format of this launcher, such as slurm or openmpi5, and print its command "
-        "line",
+        help="write FILE in the format of a launcher (openmpi4, openmpi5, mpich, mpich5, intelmpi, slurm), "
+        "and print its command line",
     )
     what.add_argument("--format", choices=_FORMATS, default="table", help=_FORMAT)
     trial = command.add_argument_group("trial runs")

@@ -31,7 +31,7 @@ _FALLBACKS = {"barrier": "started by a barrier", MIXED: "started by a barrier in
 
 def notes(summary: Summary, expected_sync: str | None) -> str:
     """Return the remarks on one line of a table."""
-    words = [] if summary.converged or summary.clock != "wall" else ["not converged"]
+    words = [] if summary.converged or summary.clock != "wall" else ["target not reached"]
     words += ["oversubscribed"] if summary.oversubscribed else []
     if summary.disturbed:
         words.append(f"disturbed in {summary.disturbed} of {counted(summary.launches, 'launch')}")
