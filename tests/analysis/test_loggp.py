@@ -138,7 +138,7 @@ def test_times_between_sizes() -> None:
 @pytest.mark.parametrize(
     ("kind", "factor", "words"),
     [
-        ("jump", 0.6, "messages take 0.600 times as long"),
+        ("jump", 0.6, "messages take 0.600 times as long as smaller ones predict"),
         ("bend", 0.1, "each byte is 10.0 times cheaper"),
         ("bend", 3.0, "each byte costs 3.00 times as much"),
         ("bend", math.inf, "size begins to matter"),

@@ -13,6 +13,7 @@
 #include "bench/app/run_matrix.hpp"
 #include "bench/memory.hpp"
 #include "bench/npb/outcome.hpp"
+#include "kernels/dot.hpp"
 #include "kernels/target_clones.hpp"
 #include "platform/compute.hpp"
 #include "support/random.hpp"
@@ -21,13 +22,6 @@ using namespace kiviat;
 using namespace kiviat::app;
 
 namespace {
-
-KIVIAT_EVERY_WIDTH double dot(const double* a, const double* b, std::int64_t count) {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
-  return sum;
-}
 
 // w = x + beta y; w may be x or y.
 KIVIAT_EVERY_WIDTH void add_scaled(const double* x, double beta, const double* y, double* w, std::int64_t count) {

@@ -11,6 +11,7 @@
 #include "bench/npb/problem_class.hpp"
 #include "bench/npb/random_matrix.hpp"
 #include "bench/npb/sliced_matrix.hpp"
+#include "kernels/dot.hpp"
 #include "kernels/target_clones.hpp"
 #include "platform/compute.hpp"
 
@@ -48,13 +49,6 @@ KIVIAT_EVERY_WIDTH void multiply(const SlicedMatrix& matrix, const double* x, do
     }
     for (std::size_t lane = 0; lane < slice.row.size(); ++lane) y[slice.row[lane]] += sum[lane];
   }
-}
-
-KIVIAT_EVERY_WIDTH double dot(const double* a, const double* b, std::int64_t count) {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
-  return sum;
 }
 
 // z += alpha p, r -= alpha q; returns the dot product of the new r with itself.

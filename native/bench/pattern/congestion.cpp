@@ -1,10 +1,10 @@
 // Congestion: effect of other ranks' traffic on latency, bandwidth and allreduce, after GPCNeT: S. Chunduri et al.,
 // "GPCNeT: Designing a Benchmark Suite for Inducing and Measuring Contention in HPC Networks", SC19.
 #include <functional>
-#include <map>
 #include <memory>
 
 #include "bench/pattern/congestors.hpp"
+#include "bench/pattern/nodes.hpp"
 #include "bench/pattern/roles.hpp"
 #include "bench/pattern/victims.hpp"
 
@@ -12,20 +12,8 @@ using namespace kiviat;
 
 namespace {
 
-// Returns the node of each rank; nodes are numbered in order of appearance.
-std::vector<int> nodes_of(const Trial& t) {
-  const std::uint64_t mine = std::hash<std::string>{}(host::node());
-  std::vector<std::uint64_t> all(static_cast<std::size_t>(t.ranks()));
-  MPI_Allgather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, t.comm());
-  std::map<std::uint64_t, int> numbers;
-  std::vector<int> nodes;
-  for (const std::uint64_t node : all)
-    nodes.push_back(numbers.try_emplace(node, static_cast<int>(numbers.size())).first->second);
-  return nodes;
-}
-
 std::vector<bool> victims_among(const Trial& t) {
-  const std::vector<int> nodes = nodes_of(t);
+  const std::vector<int> nodes = nodes_of(t.comm());
   const int number = std::ranges::max(nodes) + 1;
   const std::string split = t.text("split");
   const bool by_node = split == "nodes" || (split == "auto" && number >= 2 * least_of_role);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "bench/pattern/link_health.hpp"
+#include "bench/pattern/nodes.hpp"
 #include "bench/pattern/round_trips.hpp"
 
 using namespace kiviat;
@@ -37,7 +38,7 @@ class SickLinksStudy {
   }
 
   void operator()() {
-    find_nodes();
+    nodes_ = nodes_of(t_.comm());
     const auto scheduled = [&](int round, int rank) { return schedule_.partner(round, rank); };
     std::vector<double> mine[2];
     for (int round = 0; round < rounds_; ++round) {
@@ -61,12 +62,6 @@ class SickLinksStudy {
 
  private:
   bool far(int a, int b) const { return nodes_[a] != nodes_[b]; }
-
-  void find_nodes() {
-    const std::uint64_t mine = std::hash<std::string>()(host::node());
-    nodes_.resize(t_.ranks());
-    MPI_Allgather(&mine, 1, MPI_UINT64_T, nodes_.data(), 1, MPI_UINT64_T, t_.comm());
-  }
 
   // Returns half of the round-trip time in seconds, with all pairs communicating at once. Groups may need different
   // numbers of rounds, so each group synchronises its own ranks only.
@@ -214,7 +209,7 @@ class SickLinksStudy {
   SickSchedule schedule_;
   RoundTrips round_trips_;
   SickRules rules_;
-  std::vector<std::uint64_t> nodes_;
+  std::vector<int> nodes_;
   std::vector<Diagnosis> diagnoses_;  // of latency and of bandwidth, on rank 0
   double typical_s_[2] = {};
 };

@@ -123,9 +123,9 @@ def switch_where(switch: Switch) -> str:
 
 
 def switch_words(switch: Switch) -> str:
-    """Return the effect of a switch in words: "messages take 5.17 times as long"."""
+    """Return the effect of a switch in words: "messages take 5.17 times as long as smaller ones predict"."""
     if switch.kind == "jump":
-        return f"messages take {three_digits(switch.factor)} times as long"
+        return f"messages take {three_digits(switch.factor)} times as long as smaller ones predict"
     if math.isinf(switch.factor):
         return "size begins to matter"
     if switch.factor < 1:
