@@ -7,7 +7,7 @@
 
 namespace kiviat {
 
-void Trial::batched_loops(const Loop& loop, Batch how) {
+void Trial::batched_loops(const Loop& loop, const Batch& how) {
   const Operation once = [&](std::int64_t call) { loop(call, 1); };
   const Operation& checked = how.check ? how.check : once;
   begin(checked);

@@ -26,6 +26,7 @@ void Trial::study(const std::function<void()>& procedure) {
   for (const auto& [payload, operation] : again_) {
     payload_ = payload;
     verify(operation);
+    progressed(1);  // checks of long messages on slow networks take long, too
   }
   // A metric that is unavailable on this machine or with this number of ranks is left out; it is not 0.
   std::erase_if(result_.metrics, [](const Metric& metric) { return metric.samples.count() == 0; });

@@ -122,15 +122,20 @@ std::int64_t Trial::integer(std::string_view axis) const { return to_integer(tex
 std::string Trial::text(std::string_view axis) const { return spec_.text(axis, benchmark_.axis(axis)->fallback); }
 
 Buffer& Trial::buffer(std::size_t bytes) {
+  const bool rotates = text("cache") == "off";
+  if (rotates) host::sends_from_memory(true);
+  return allocated(bytes, rotates ? 2 * session_.cache_bytes : 0);
+}
+
+Buffer& Trial::checked_buffer(std::size_t bytes) { return allocated(bytes, 0); }
+
+Buffer& Trial::allocated(std::size_t bytes, std::size_t rotate_bytes) {
   if (!benchmark_.traits.buffers)
     throw std::logic_error(benchmark_.name + " requests a buffer but declares .buffers = false");
   const auto source = text("buffer") == "alloc_mem" ? Buffer::Source::alloc_mem : Buffer::Source::malloc;
-  const bool rotates = text("cache") == "off";
-  if (rotates) host::sends_from_memory(true);
-  const std::size_t rotate = rotates ? 2 * session_.cache_bytes : 0;
   std::size_t left = session_.memory_share_bytes;
   for (const auto& other : buffers_) left -= std::min(left, other->total_bytes());
-  return *buffers_.emplace_back(std::make_unique<Buffer>(bytes, source, rotate, left));
+  return *buffers_.emplace_back(std::make_unique<Buffer>(bytes, source, rotate_bytes, left));
 }
 
 void Trial::sends(Buffer& buffer, std::size_t bytes, std::size_t offset) {

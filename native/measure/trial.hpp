@@ -79,6 +79,8 @@ class Trial {
   // --- buffers and expected data -----------------------------------------------------------------
   // Allocates a message buffer of `bytes`, valid as long as the trial. Allocation failures skip the case later.
   Buffer& buffer(std::size_t bytes);
+  // As buffer(), but always the same memory, for data that is only checked.
+  Buffer& checked_buffer(std::size_t bytes);
   void sends(Buffer& buffer) { sends(buffer, buffer.first().size()); }
   // Declares a send buffer: checks fill its first `bytes` with this rank's payload, from `offset` on.
   void sends(Buffer& buffer, std::size_t bytes, std::size_t offset = 0);
@@ -111,7 +113,7 @@ class Trial {
     batched(std::move(operation), Batch{});
   }
   template <class Op>
-  void batched(Op operation, Batch how) {
+  void batched(Op operation, const Batch& how) {
     batched_loops(
         [&](std::int64_t first, std::int64_t calls) {
           for (std::int64_t i = first; i < first + calls; ++i) operation(i);
@@ -120,7 +122,7 @@ class Trial {
   }
   // As batched(), but the benchmark executes the loop over `calls` calls itself.
   using Loop = std::function<void(std::int64_t first, std::int64_t calls)>;
-  void batched_loops(const Loop& loop, Batch how);
+  void batched_loops(const Loop& loop, const Batch& how);
   struct Calls {
     double divisor = 1;           // operations in one call: time = elapsed / divisor
     bool timed = true;            // this rank's time counts; in a round trip, only the initiator's does
@@ -186,6 +188,7 @@ class Trial {
   Result take_result() { return std::move(result_); }
 
  private:
+  Buffer& allocated(std::size_t bytes, std::size_t rotate_bytes);
   void begin(const Operation& operation);   // set-up on all ranks, first payload check
   void finish(const Operation& operation);  // second payload check
   bool payload_arrives(const Operation& operation);

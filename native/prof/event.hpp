@@ -212,18 +212,20 @@ class Event {
     one_of(bytes);
     reaches(all.farthest);
     if (all.rank < 0 || all.size < 2) return;
+    // Differences of sums over calls, because the part of a short call is less than a byte.
+    const std::int64_t before = all.reduced;
+    all.reduced += bytes;
+    const auto parts = [&](std::int64_t number) {
+      return static_cast<Word>(2 * all.reduced * number / all.size - 2 * before * number / all.size);
+    };
     for (int distance = 0; distance < distances; ++distance)
-      if (all.others[distance])
-        add(slot_.bytes[distance], static_cast<Word>(2 * bytes * all.others[distance] / all.size));
+      if (all.others[distance]) add(slot_.bytes[distance], parts(all.others[distance]));
     add(slot_.messages, 2 * static_cast<Word>(all.size - 1));
     if (all.group) {
       add(all.group->messages, 2);
       add(all.group->reduced, static_cast<Word>(bytes));
     } else {
-      // Of all calls together, because the part of a short one is less than a byte.
-      const std::int64_t before = 2 * all.reduced / all.size;
-      all.reduced += bytes;
-      each_row(all, 2, 2 * all.reduced / all.size - before);
+      each_row(all, 2, static_cast<std::int64_t>(parts(1)));
     }
   }
   template <class Comm>

@@ -21,7 +21,7 @@ struct Members {
   int others[distances] = {};
   int farthest = itself;
   Group* group = nullptr;
-  std::int64_t reduced = 0;  // bytes of contributions to allreduce, without `group`
+  std::int64_t reduced = 0;  // bytes of contributions to allreduce
   // World ranks to which neighbourhood collectives send, or `proc_null`; `degree` is -1 until first needed.
   static constexpr int proc_null = -2;  // unlike -1, not a process outside of MPI_COMM_WORLD
   int degree = -1;

@@ -266,6 +266,26 @@ RANKED_TEST(what_goes_wrong_after_the_first_check_is_found_by_the_second, 2) {
   EXPECT(contains(said(result), "failed: rank 0: byte 0 of 100 from rank 1"));
 }
 
+RANKED_TEST(studies_check_once_more_when_they_have_ended, 2) {
+  Session session(world.comm);
+  for (const bool breaks : {false, true}) {
+    bool broken = false;
+    const Result result = run_trial(session, {{"bytes", "64"}},
+                                    [&](Trial& t) {
+                                      Ring ring(t);
+                                      t.study([&] {
+                                        t.verify_twice([&](std::int64_t call) {
+              if (!broken) ring(call);  // else no message is sent
+            });
+            t.report("time", 1);
+                                        broken = breaks;
+                                      });
+                                    },
+                                    {.sampling = Sampling::study, .reports = {{"time", "s", "lower"}}});
+    EXPECT(result.check == (breaks ? "failed" : "passed"));
+  }
+}
+
 RANKED_TEST(sums_are_checked, 2, 4) {
   Session session(world.comm);
   const auto check = [&](int addends) {

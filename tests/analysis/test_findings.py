@@ -62,7 +62,9 @@ def test_falling_bandwidth_is_reported() -> None:
 def test_protocol_switch() -> None:
     jumping = curve((size, time * (1.5 if size >= 65536 else 1)) for size, time in LINE)
     (finding,) = findings_of_kind(jumping, "protocol-switch")
-    assert finding.headline == "Protocol switch between 32 KiB and 64 KiB: messages take 1.50 times as long"
+    assert finding.headline == (
+        "Protocol switch between 32 KiB and 64 KiB: messages take 1.50 times as long as smaller ones predict"
+    )
 
 
 def test_messages_both_ways() -> None:

@@ -131,7 +131,7 @@ def test_median_and_worst_error_of_independent_quantities(monkeypatch: pytest.Mo
     ]
     assert (
         short_text(known)
-        == "median ±10 % on 3 published values, worst ±31 %; 1 of 2 orderings and bounds hold"
+        == "median ±10 % on 3 published values, worst +31 %; 1 of 2 orderings and bounds hold"
     )
 
 

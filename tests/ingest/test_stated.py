@@ -34,6 +34,8 @@ SLURM = "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=8\n"
         ("mpirun \\\n  -x A=b \\\n  -np 16 \\\n  ./a\n", 16, None),
         ("echo mpirun -np 16 ./a\n", None, None),
         ("jsrun -n 6 -a 4 ./a\n", None, None),
+        ("jsrun --np 8 ./a\n", 8, None),
+        ("mpiexec -c 2 -np 4 ./a\n", 4, None),
         ("#PBS -l select=1:ncpus=36:mpiprocs=1+3:ncpus=36:mpiprocs=8\nmpiexec ./a\n", 25, 4),
         ("#PBS -l select=1:mpiprocs=4+3:mpiprocs=4\nmpiexec ./a\n", 16, 4),
         ("#PBS -l select=1:ncpus=36+3:mpiprocs=8\nmpiexec ./a\n", None, 4),

@@ -99,7 +99,7 @@ def test_a_prediction_stands_beside_the_known_error_of_its_kind(monkeypatch: pyt
     assert "model’s error: +12 % on 3 published values, worst +31 %" in text
     assert "model’s error: unknown: no published value of that kind" in text  # of ping-pong
     assert (
-        "Known error median ±12 % on 3 published values, worst ±31 % (docs/reference/validation.md)" in text
+        "Known error median ±12 % on 3 published values, worst +31 % (docs/reference/validation.md)" in text
     )
     # of the modelled machine
     assert "b_eff +12 % on 3 published values, worst +31 % (docs/reference/validation.md)" in text

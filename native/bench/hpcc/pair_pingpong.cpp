@@ -29,13 +29,13 @@ class Study {
         long_s_(pairs_.size(), 0) {}
 
   void operator()() {
-    for (const Pair& pair : pairs_)
-      for (const std::int64_t bytes : {short_bytes, long_bytes_}) round_trips_.verify(peer(pair), bytes);
+    verify();
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
       latency_s_[i] = half_s(pairs_[i], short_bytes);
       long_s_[i] = half_s(pairs_[i], long_bytes_);
       t_.progressed(static_cast<double>(i + 1) / static_cast<double>(pairs_.size()));
     }
+    verify();
     t_.note("pairs", std::to_string(pairs_.size()) + " of " + std::to_string(pairs_of(t_.ranks())));
     const std::vector<double> latency_s = of_all_pairs(latency_s_);
     std::vector<double> bandwidth = of_all_pairs(long_s_);
@@ -45,6 +45,11 @@ class Study {
   }
 
  private:
+  void verify() {
+    for (const Pair& pair : pairs_)
+      for (const std::int64_t bytes : {short_bytes, long_bytes_}) round_trips_.verify_once(peer(pair), bytes);
+  }
+
   int peer(const Pair& pair) const {
     return t_.rank() == pair.one ? pair.other : t_.rank() == pair.other ? pair.one : MPI_PROC_NULL;
   }

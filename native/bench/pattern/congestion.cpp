@@ -44,8 +44,9 @@ class CongestionStudy {
     const int load_bytes = Congestors::bytes_of(load, congestors);
     t.number("load_bytes", load_bytes);
     if (load_bytes < load)
-      t.note("load", "messages of " + std::to_string(load_bytes) + " B, not " + std::to_string(load) + ": those of " +
-                         std::to_string(congestors) + " congestors share their memory");
+      t.note("load", "messages of " + std::to_string(load_bytes) + " B, not " + std::to_string(load) +
+                         ": the messages of " + std::to_string(congestors) +
+                         " congestors must fit into 8 MiB together");
     bytes_of_call_ = static_cast<double>(Victims::window) * static_cast<double>(bytes);
     const std::string asked = t.text("congestors");
     for (std::size_t i = 0; i < loads.size(); ++i)

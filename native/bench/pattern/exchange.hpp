@@ -129,9 +129,11 @@ class Exchange {
         pieces.push_back({i * bytes_, static_cast<std::size_t>(bytes_), pattern_.mine[i].from, i * bytes_});
     trial_.expects(in_, std::move(pieces));
     return trial_.verify_twice([this, method, bytes = bytes_, pattern = pattern_](std::int64_t) {
+      const std::size_t at = at_;
       set(pattern, bytes);
       at_ = 0;
       (*this)(method);
+      at_ = at;
     });
   }
 

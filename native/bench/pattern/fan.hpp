@@ -24,7 +24,7 @@ class Fan {
         numbers_(numbers_of(t)),
         checked_(checked_window(window_, static_cast<std::int64_t>(count_) * peers_of_root(t), 1)),
         data_(t.buffer(static_cast<std::size_t>(peers_) * static_cast<std::size_t>(count_))),
-        apart_(t.buffer(data_.first().size() * static_cast<std::size_t>(checked_))),
+        apart_(t.checked_buffer(data_.first().size() * static_cast<std::size_t>(checked_))),
         requests_(static_cast<std::size_t>(peers_) * (static_cast<std::size_t>(window_) + 1)) {}
 
   void operator()() {

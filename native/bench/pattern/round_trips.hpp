@@ -30,12 +30,14 @@ class RoundTrips {
   // Checks before and after the measurement that the payload arrives intact in both directions, in all pairs at once.
   // Collective.
   void verify(int peer, std::int64_t bytes) {
-    t_.forget_payload();
-    if (peer != MPI_PROC_NULL) {
-      t_.sends(out_, static_cast<std::size_t>(bytes));
-      t_.expects(in_, {{0, static_cast<std::size_t>(bytes), peer}});
-    }
+    expect(peer, bytes);
     t_.verify_twice([this, peer, bytes](std::int64_t) { (*this)(peer, bytes); });
+  }
+
+  // The same, now only. Collective.
+  void verify_once(int peer, std::int64_t bytes) {
+    expect(peer, bytes);
+    t_.verify([&](std::int64_t) { (*this)(peer, bytes); });
   }
 
   // Returns half of the round-trip time in seconds on the lower rank of the pair; NaN on others. It is the median of
@@ -60,6 +62,13 @@ class RoundTrips {
 
  private:
   bool leads(int peer) const { return t_.rank() < peer; }
+
+  void expect(int peer, std::int64_t bytes) {
+    t_.forget_payload();
+    if (peer == MPI_PROC_NULL) return;
+    t_.sends(out_, static_cast<std::size_t>(bytes));
+    t_.expects(in_, {{0, static_cast<std::size_t>(bytes), peer}});
+  }
 
   static std::int64_t next_batch(std::int64_t calls, double taken_s, double spent_s, double budget_s) {
     if (spent_s + taken_s / 2 > budget_s) return 0;

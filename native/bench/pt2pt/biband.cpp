@@ -11,7 +11,7 @@ static void biband(Trial& t) {
   const MPI_Comm comm = t.comm();
   const std::size_t apart_bytes = static_cast<std::size_t>(checked) * t.bytes();
   Buffer &out = t.buffer(t.bytes()), &in = t.buffer(t.bytes());
-  Buffer &out_apart = t.buffer(apart_bytes), &in_apart = t.buffer(apart_bytes);
+  Buffer &out_apart = t.checked_buffer(apart_bytes), &in_apart = t.checked_buffer(apart_bytes);
   t.sends(out_apart);
   t.expects(in_apart, {{0, apart_bytes, peer}});
 

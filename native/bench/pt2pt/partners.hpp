@@ -46,7 +46,7 @@ inline int window_of(const Trial& t) {
 
 // Returns how many messages of `bytes` bytes a checked window has. While windows are timed, their messages share
 // memory, as in the programs of IMB and OSU, and only the last to arrive could be looked at. So checks send windows
-// whose messages lie side by side: as many as fit into 1 MiB, but `least`.
+// whose messages lie side by side: as many as fit into 1 MiB, and at least `least`.
 inline int checked_window(int window, std::int64_t bytes, int least) {
   constexpr std::int64_t most_bytes = 1 << 20;
   return static_cast<int>(

@@ -10,7 +10,7 @@ static void uniband(Trial& t) {
   const bool sender = halves.first;
   const int peer = halves.partner;
   const MPI_Comm comm = t.comm();
-  Buffer &data = t.buffer(t.bytes()), &apart = t.buffer(static_cast<std::size_t>(checked) * t.bytes());
+  Buffer &data = t.buffer(t.bytes()), &apart = t.checked_buffer(static_cast<std::size_t>(checked) * t.bytes());
   if (sender)
     t.sends(apart);
   else

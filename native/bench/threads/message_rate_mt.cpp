@@ -11,7 +11,7 @@ static void message_rate_mt(Trial& t) {
   std::vector<Buffer*> apart;
   const std::size_t apart_bytes = static_cast<std::size_t>(checked) * t.bytes();
   for (int thread = 0; thread < pairs.team.size(); ++thread) {
-    Buffer& own = *apart.emplace_back(&t.buffer(apart_bytes));
+    Buffer& own = *apart.emplace_back(&t.checked_buffer(apart_bytes));
     const std::size_t offset = thread * apart_bytes;  // so that messages received by a wrong thread are detected
     if (sender)
       t.sends(own, apart_bytes, offset);

@@ -23,8 +23,9 @@ single-step maxT). This assumes neither independence of the cases, which share t
 distribution, only that the launches of two equal runs are exchangeable. It keeps the probability of any false
 alarm in the whole comparison, and so the false discovery rate, below 5 %. Its smallest value is 0.0079 for
 any number of cases; one case of 200 that is 30 % slower is found with 5 launches if launches scatter by 2 %.
-If cases have different numbers of launches, as with `--interval`, it is computed from the first launches of
-each, as many as every case has: all cases stay one family.
+If cases have different numbers of launches, as with `--interval`, there are two such values: from the first
+launches of each, as many as every case has, with all cases as one family; and from all launches of the cases
+that have equally many, divided by the share of these cases. Twice the smaller one counts.
 
 The price is low power against small changes. If many cases share a small change, the geometric means over the
 cases of a benchmark, and over all, show it; these groups belong to the same family of tests.
@@ -130,7 +131,7 @@ class Comparison:
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """Cases that `a` has enough launches of for a verdict, and `b` has not."""
+        """Cases of `a` that `b` lacks, or has too few launches of for a verdict where `a` has enough."""
         short = (one.case for one in self.cases if one.b.launches < MIN_LAUNCHES <= one.a.launches)
         return (*self.only_a, *short)
 
@@ -168,9 +169,9 @@ def compare(a: Sequence[Summary], b: Sequence[Summary], threshold: float = THRES
         members = _groups(tested)
         means = [np.array([logs[rows].mean(axis=0) for rows in members.values()]) for logs in first]
         logs_of = [np.concatenate(each) if members else each[0] for each in zip(first, means, strict=True)]
-        adjusted = family_p(logs_of[0], logs_of[1], _NOISE_FLOOR)
-        shifts_of = _shifts([(_logs(before), _logs(after)) for before, after in tested])
-        for index, shift, p in zip(testable, shifts_of, adjusted[: len(tested)], strict=True):
+        samples = [(_logs(before), _logs(after)) for before, after in tested]
+        adjusted = _adjusted(family_p(logs_of[0], logs_of[1], _NOISE_FLOOR), samples)
+        for index, shift, p in zip(testable, _shifts(samples), adjusted[: len(tested)], strict=True):
             before, after = pairs[index]
             change = _change(shift, float(p), before.better, threshold)
             changes[index] = replace(change, note=_remark(before, after))
@@ -201,8 +202,8 @@ def _obstacle(a: Summary, b: Summary) -> str | None:
     """Return the reason why no verdict is possible, None if one is. Raise InputError for different clocks."""
     if a.clock != b.clock:
         raise InputError(
-            f"case {a.case!r}: {_ORIGINS[a.clock]} in run {a.run}, {_ORIGINS[b.clock]} in run {b.run}, which "
-            f"gives no verdict; `kiviat report {a.run} {b.run}` shows them side by side"
+            f"case {a.case!r}: {_ORIGINS[a.clock]} in run {a.run}, {_ORIGINS[b.clock]} in run {b.run}; "
+            f"values of different origin get no verdict; `kiviat report {a.run} {b.run}` shows both"
         )
     if unlike := _unlike(a, b):
         return unlike
@@ -288,17 +289,42 @@ class _Shift:
     p: float
 
 
+def _alike(samples: Sequence[tuple[Floats, Floats]]) -> list[list[int]]:
+    """Return the places of pairs with equally many launches on each side."""
+    places: dict[tuple[int, int], list[int]] = {}
+    for place, (a, b) in enumerate(samples):
+        places.setdefault((len(a), len(b)), []).append(place)
+    return list(places.values())
+
+
+def _stacked(samples: Sequence[tuple[Floats, Floats]], places: Sequence[int]) -> tuple[Floats, Floats]:
+    a, b = (np.array([samples[place][side] for place in places]) for side in (0, 1))
+    return a, b
+
+
+def _adjusted(by_first: Floats, samples: Sequence[tuple[Floats, Floats]]) -> Floats:
+    """Return adjusted p-values of all cases, and of their groups, which follow them in `by_first`.
+
+    `by_first` are those of the first launches. If cases have further ones, twice the smaller of this value
+    and that of all their launches counts (Bonferroni).
+    """
+    alike = _alike(samples)
+    if len(alike) == 1:
+        return by_first
+    by_all = np.ones_like(by_first)
+    for places in alike:
+        share = len(by_first) / len(places)
+        by_all[places] = family_p(*_stacked(samples, places), _NOISE_FLOOR) * share
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(by_first, by_all)))
+
+
 def _shifts(samples: Sequence[tuple[Floats, Floats]]) -> list[_Shift]:
     """Return the shift of the second sample against the first, for each pair."""
-    alike: dict[tuple[int, int], list[int]] = {}
-    for index, (a, b) in enumerate(samples):
-        alike.setdefault((len(a), len(b)), []).append(index)
     found: dict[int, _Shift] = {}
-    for indices in alike.values():
-        a, b = (np.array([samples[index][side] for index in indices]) for side in (0, 1))
-        for index, values in zip(indices, zip(*shifts(a, b), strict=True), strict=True):
-            found[index] = _Shift(*map(float, values))
-    return [found[index] for index in range(len(samples))]
+    for places in _alike(samples):
+        for place, values in zip(places, zip(*shifts(*_stacked(samples, places)), strict=True), strict=True):
+            found[place] = _Shift(*map(float, values))
+    return [found[place] for place in range(len(samples))]
 
 
 def _change(of: _Shift, adjusted_p: float, better: str, threshold: float) -> Change:
@@ -312,7 +338,7 @@ def _change(of: _Shift, adjusted_p: float, better: str, threshold: float) -> Cha
         low=math.exp(of.low),
         high=math.exp(of.high),
         p=of.p,
-        adjusted_p=adjusted_p,
+        adjusted_p=max(adjusted_p, of.p),
         verdict=verdict,
-        survives=verdict in ("better", "worse") and adjusted_p <= 1 - LEVEL,
+        survives=verdict in ("better", "worse") and max(adjusted_p, of.p) <= 1 - LEVEL,
     )

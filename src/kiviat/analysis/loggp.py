@@ -18,7 +18,7 @@ import numpy as np
 from kiviat.analysis.aggregate.curves import bandwidth, curve, half_bandwidth_size, size_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.statistics.changepoints import Piecewise, Segment, Switch, piecewise
-from kiviat.record.units import format_bytes, format_size, three_digits
+from kiviat.record.units import format_size, three_digits
 
 SMALL_MESSAGE = 8
 
@@ -103,7 +103,7 @@ def eager_words(fitted: LogGP) -> str:
     return (
         "cannot say"
         if fitted.eager_bytes is None
-        else f"probably {format_bytes(fitted.eager_bytes)} or little more"
+        else f"probably {format_size(fitted.eager_bytes)} or little more"
     )
 
 

@@ -39,7 +39,7 @@ class ComparisonResult(Tabular):
 
     @property
     def conclusion(self) -> str:
-        """The verdict in a sentence, with the number of cases without one, and their most frequent reason."""
+        """The verdict in a sentence, with how many cases have none, and the most frequent reason."""
         cases, lost = self.details.cases, self.details.lost
         untested = [entry.change.note for entry in cases if entry.change.verdict == "no verdict"]
         if len(set(untested)) > 1:  # by kind: how many launches were disturbed differs from case to case
@@ -51,8 +51,8 @@ class ComparisonResult(Tabular):
         if self.verdict == "incomplete":
             whole = len(cases) + len(self.details.only_a)
             return (
-                f"incomplete: {len(lost)} of {counted(whole, 'case')} of A are missing in B, or have too few "
-                "launches there; none of the others is shown to be worse"
+                f"incomplete: B lacks {len(lost)} of {counted(whole, 'case')} of A, or has too few launches "
+                "of them; none of the others is shown to be worse"
             )
         without = f"; {counted(len(untested), 'case')} without a verdict: {reason}{of}" if untested else ""
         return _CONCLUSIONS[self.verdict] + without

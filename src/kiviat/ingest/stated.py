@@ -270,6 +270,7 @@ _PER_NODE = (
     "-perhost",
 )
 _NODES = ("-N", "--nodes")
+_SETS = ("-n", "--nrs")  # jsrun's sets of resources, each of which may have several ranks
 _COUNT_BY_C = ("mpirun", "mpiexec", "orterun", "prterun")  # Open MPI's -c is -n
 # Options of launchers without a value, and with two.
 _FLAGS = re.compile(
@@ -285,24 +286,31 @@ def _launch(words: Sequence[str], asked: _Asked, outputs: tuple[str, ...]) -> St
     launcher = words[0].rsplit("/", 1)[-1]
     by_nodes = launcher in ("srun", "flux")
     found: dict[str, int] = {}
-    # jsrun's -n counts sets of resources; a colon separates programs of one launch.
-    unknown = launcher == "jsrun" or ":" in words
+    by_c = None
+    unknown = ":" in words  # separates programs of one launch
     for option, value in _of_launcher(words[1:]):
         if option.endswith("-map-by") and (mapped := re.match(r"ppr:(\d{1,6}):node\b", value)):
             found["each"] = int(mapped[1])
             continue
         of_nodes = option in _NODES and by_nodes
         of_each = option in _PER_NODE and not of_nodes
-        of_ranks = option in _RANKS or (option == "-c" and launcher in _COUNT_BY_C)
+        if launcher == "jsrun" and option in _SETS:
+            unknown = True
+            continue
+        of_ranks = option in _RANKS or (launcher == "jsrun" and option == "-p")
+        if option == "-c" and launcher in _COUNT_BY_C and (count := _whole(value)):
+            by_c = count
         if not (of_ranks or of_nodes or of_each):
             continue
         key = "nodes" if of_nodes else "each" if of_each else "ranks"
-        if unknown and key == "ranks":
-            continue
         if count := _whole(value):
             found.setdefault(key, count)
         elif key == "ranks":
             unknown = True
+    if by_c and not unknown:
+        found.setdefault("ranks", by_c)
+    if ":" in words:
+        found.pop("ranks", None)
     ranks, nodes, each = found.get("ranks"), found.get("nodes"), found.get("each") or asked.per_node
     if ranks is None and not unknown:
         ranks = nodes * each if nodes and each else nodes if nodes and not asked.total else asked.total

@@ -27,7 +27,7 @@ def format_value(value: float | None, unit: str, digits: int = 3) -> str:
     if unit.endswith("/J"):
         return f"{format_value(value, unit.replace('/J', '/s'), digits)} per W"
     if unit == "B":
-        return format_bytes(math.floor(value + 0.5))
+        return format_bytes(math.floor(value + 0.5), digits)
     lowest, highest = _SCALED.get(unit, (0, 0))
     power = 0
     if value:
@@ -52,12 +52,12 @@ def format_part(part: float | None) -> str:
     return UNAVAILABLE if part is None or math.isnan(part) else f"{100 * part:.1f} %"
 
 
-def format_bytes(count: int | None) -> str:
+def format_bytes(count: int | None, digits: int = 3) -> str:
     """Return an amount as "8 B", "64 KiB" or "1.91 MiB": binary multiples, three significant digits."""
     if count is None:
         return UNAVAILABLE
     value, unit = _binary(count)
-    return f"{value:,.0f} {unit}" if value.is_integer() else f"{three_digits(value)} {unit}"
+    return f"{value:.0f} {unit}" if value.is_integer() else f"{significant(value, digits)} {unit}"
 
 
 def format_size(count: int | None) -> str:
@@ -66,7 +66,7 @@ def format_size(count: int | None) -> str:
         return UNAVAILABLE
     value, unit = _binary(count)
     short = value.is_integer() or float(f"{value:.3g}") == value
-    return f"{value:,g} {unit}" if short else f"{count:,} B"
+    return f"{value:g} {unit}" if short else f"{count:,} B"
 
 
 def _binary(count: int) -> tuple[float, str]:
@@ -117,5 +117,5 @@ def significant(value: float, digits: int) -> str:
 
 
 def rounded(value: float, digits: int) -> float:
-    """Return the nearest number of so many significant digits; of two, the larger, as the page does."""
+    """Return the nearest number of so many significant digits; a tie is rounded away from 0."""
     return float(Context(digits, ROUND_HALF_UP).create_decimal_from_float(float(value)))

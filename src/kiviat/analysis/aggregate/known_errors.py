@@ -247,7 +247,7 @@ def percent(error: float) -> str:
 def short_text(known: KnownErrors) -> str:
     """Return a short text for tables, without fitted rows.
 
-    It is such as "median ±53 % on 9 published values, worst ±80 %; 3 of 4 orderings and bounds hold".
+    It is such as "median ±53 % on 9 published values, worst +80 %; 3 of 4 orderings and bounds hold".
     """
     if known.compared is None:
         return "never compared"
@@ -255,13 +255,13 @@ def short_text(known: KnownErrors) -> str:
         return "not validated since it changed"
     tested = [one for one in known.kinds if not one.fitted]
     tested = [one for one in tested if one.kind != RATIOS] or tested
-    errors = [abs(error) for one in tested for error in one.errors]
+    errors = [error for one in tested for error in one.errors]
     words = []
     if errors:
         values = counted(len(errors), "published value")
-        middle = f"±{100 * statistics.median(errors):.0f} % on {values}"
-        several = len(errors) > 1
-        words.append(f"median {middle}, worst ±{100 * max(errors):.0f} %" if several else middle)
+        middle = f"±{100 * statistics.median(map(abs, errors)):.0f} % on {values}"
+        worst = percent(max(errors, key=abs))
+        words.append(f"median {middle}, worst {worst}" if len(errors) > 1 else middle)
     if known.judged:
         words.append(f"{known.held} of {known.judged} orderings and bounds hold")
     return "; ".join(words) or "no published value compared"

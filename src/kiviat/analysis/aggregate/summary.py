@@ -18,7 +18,7 @@ from kiviat.record.rows import NO_LAUNCH, CaseFacts, Ints, MetricFacts, Outcome,
 from kiviat.record.traits import TraitsByName
 from kiviat.record.types import Row, Scalar
 
-MIXED = "mixed"  # how launches that differ start, or are sampled
+MIXED = "mixed"  # start or mode of a case whose launches differ in it
 Flags = NDArray[np.bool_]
 # Selects cases and metrics to summarise; they are given by the places of their first rows.
 Chosen = Callable[[Rows, Ints], Flags]
@@ -180,7 +180,7 @@ def studies(summaries: Iterable[Summary], traits: TraitsByName) -> frozenset[str
     return frozenset(name for name, has_time in timed.items() if traits.is_study(name, has_time))
 
 
-_OF_TIME = {"bandwidth", "message_rate"}  # metrics that derive from time
+_OF_TIME = {"bandwidth", "message_rate"}  # of point to point and collectives they derive from time
 _COMPLETE_STOPS = {"target", "fixed"}
 _ROWS_AT_ONCE = 100_000  # each needs some hundred bytes meanwhile
 

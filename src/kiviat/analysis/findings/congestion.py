@@ -13,8 +13,6 @@ from kiviat.analysis.findings.contention import NodesOf, chosen
 from kiviat.analysis.findings.finding import ALIKE, SHARED_CORES, UNKNOWN_NODES, Finding, evidence
 from kiviat.record.units import three_digits
 
-# Impact factors below this are not reported.
-
 
 @dataclass(frozen=True, slots=True)
 class Impact:

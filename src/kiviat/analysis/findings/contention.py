@@ -27,7 +27,6 @@ NodesOf = Callable[[int], Nodes | None]  # number of ranks to their nodes
 
 _B_EFF = ("at_lmax_per_process", "pingpong_bandwidth", "b_eff_per_process")
 
-# Factors between 1 and this are not reported as differences.
 _RESOURCES = {
     "memory": "the memory of the nodes",
     "NIC": "the NIC of the nodes",

@@ -71,7 +71,7 @@ def _weighed(
         untested = (
             " and ".join(kind for kind, error in errors.items() if kind and not error) if tested else ""
         )
-        told = f"No published value tests the model on {untested or 'this'}."
+        told = f"No published value tests the model on {untested or ('part of this' if tested else 'this')}."
         return replace(finding, detail=f"{finding.detail} {told}".strip())
     about = _ABOUT.get(finding.kind, "this")
     return Finding(

@@ -50,6 +50,11 @@ class Limit:
     bounds: tuple[Bound, ...]
     missing: tuple[str, ...]
 
+    def share_of(self, bound: Bound) -> str:
+        """Return the share of a bound that the kernel reaches: "87 %", or "500 %: refuted"."""
+        share = f"{100 * (self.rate or 0) / bound.rate:.0f} %"
+        return f"{share}: refuted" if self.rate is not None and _refutes(self.rate, bound) else share
+
     @property
     def sentence(self) -> str:
         """Limiting resource and the share of time of each resource, or the reason why it is unknown."""
@@ -60,10 +65,18 @@ class Limit:
             for bound in self.bounds
             if not _refutes(self.rate, bound)
         ]
+        refuted = [
+            f"its rate is {three_digits(self.rate / bound.rate)} times the bound by {bound.resource}, which "
+            "was measured wrongly or does not apply"
+            for bound in self.bounds
+            if _refutes(self.rate, bound)
+        ]
         if self.resources:
-            return f"{self.kernel} is limited by {listed(self.resources)}: {', '.join(told)}."
-        lacking = f"; {'; '.join(self.missing)}" if self.missing else ""
-        return f"{self.kernel}: cannot tell; {listed(told) or 'nothing to hold it against'}{lacking}."
+            limited = f"{self.kernel} is limited by {listed(self.resources)}: {', '.join(told)}"
+            return f"{'; '.join([limited, *refuted])}."
+        nothing = [] if self.bounds else ["nothing to hold it against"]
+        known = [listed(told)] if told else nothing
+        return f"{self.kernel}: cannot tell; {'; '.join([*known, *refuted, *self.missing])}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +152,6 @@ def _limit(name: str, key: str, size: Size, bounds: Sequence[Reckoning]) -> Limi
         elif one:
             missing.append(one)
     found.sort(key=lambda bound: bound.rate)
-    missing += [
-        f"its rate is {three_digits(quantity.value / bound.rate)} times the bound by {bound.resource}, which "
-        "was measured wrongly or does not apply"
-        for bound in found
-        if _refutes(quantity.value, bound)
-    ]
     valid = [bound for bound in found if not _refutes(quantity.value, bound)]
     shares = [quantity.value / bound.rate for bound in valid]
     first = shares[0] if shares else None

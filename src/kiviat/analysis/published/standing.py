@@ -136,6 +136,13 @@ def standing(run: Run, summaries: Sequence[Summary]) -> Values:
     return {axis: replace(value, disturbed=value.source in disturbed) for axis, value in found.items()}
 
 
+def stays_in_cache(run: Run, summaries: Sequence[Summary]) -> bool:
+    """Return whether the run's rate of STREAM is that of a cache."""
+    fair = [summary for summary in summaries if not summary.oversubscribed]
+    triad = measured_system(run, run.id, fair).whole.quantities.get("triad") if fair else None
+    return triad is not None and triad.in_cache
+
+
 def _partner(summary: Summary) -> int:
     """Return the rank with which rank 0 of a ping-pong exchanges messages."""
     distance = summary.axes.get("distance", 1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.record.traits import Problem, Traits
 from kiviat.record.types import Scalar
-from kiviat.record.units import format_bytes, three_digits
+from kiviat.record.units import format_bytes, format_size, three_digits
 
 # Sizes that are rounded (to blocks, powers of two, or a grid) count as equal within this relative difference.
 _ALIKE = 0.10
@@ -53,7 +53,7 @@ def size_of(summary: Summary, metrics: Mapping[str, float], traits: Traits) -> S
     if isinstance(memory := axes.get("memory"), int):
         return Size(float(memory), True, f"{format_bytes(memory)} a rank")
     if summary.bytes is not None:
-        return Size(float(summary.bytes), True, format_bytes(summary.bytes))
+        return Size(float(summary.bytes), True, format_size(summary.bytes))
     if problem is not None and problem.counts == "ranks":
         return Size(1.0, True, "")
     return None

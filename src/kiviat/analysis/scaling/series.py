@@ -21,7 +21,7 @@ from kiviat.record.rows import Rows
 from kiviat.record.run import Run
 from kiviat.record.traits import traits_of
 from kiviat.record.types import Row
-from kiviat.record.units import format_bytes, listed
+from kiviat.record.units import format_size, listed
 
 _RATES = ("flop/s", "op/s", "B/s", "1/s")
 
@@ -46,7 +46,7 @@ class Study:
     @property
     def title(self) -> str:
         """Benchmark, message size and setting."""
-        size = "" if self.bytes is None else f" of {format_bytes(self.bytes)}"
+        size = "" if self.bytes is None else f" of {format_size(self.bytes)}"
         return f"{self.benchmark}{size}" + (f", {self.setting}" if self.setting else "")
 
     @property

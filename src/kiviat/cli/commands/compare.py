@@ -26,7 +26,8 @@ def execute(request: CompareRequest) -> int:
         print_csv(result.rows())
     elif request.format == "json":
         details = result.details
-        print_json({"a": details.a, "b": details.b, "verdict": result.verdict, "cases": result.rows()})
+        verdict = {"verdict": result.verdict, "lost": list(details.lost)}
+        print_json({"a": details.a, "b": details.b, **verdict, "cases": result.rows()})
     else:
         _print(result)
     return result.details.exit_code

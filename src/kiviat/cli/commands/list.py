@@ -11,7 +11,7 @@ from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.table import bold, print_rows, print_table
 from kiviat.launch.programs.lammps import described as of_lammps
 from kiviat.plan import Benchmark, expand_sizes, find_benchmarks
-from kiviat.record.units import format_bytes
+from kiviat.record.units import format_size
 from kiviat.report.table import Column, tabled
 
 _TIMED = {
@@ -59,7 +59,7 @@ def _sizes(benchmark: Benchmark) -> str:
     if not benchmark.sized:
         return "-m does not apply"
     own = (
-        ", ".join(map(format_bytes, expand_sizes(benchmark.sizes, benchmark.name))) if benchmark.sizes else ""
+        ", ".join(map(format_size, expand_sizes(benchmark.sizes, benchmark.name))) if benchmark.sizes else ""
     )
     element = benchmark.element_bytes
     multiples = f", in multiples of {element} bytes" if element > 1 else ""

@@ -12,7 +12,7 @@ from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.table import print_table
 from kiviat.record import InputError
 from kiviat.record.published import Fact, Paper, SizeSeries, System, papers
-from kiviat.record.units import counted, format_bytes, format_value
+from kiviat.record.units import counted, format_size, format_value
 from kiviat.report.table import Column, tabled
 
 # So many values fit on a screen or two; more are counted.
@@ -80,7 +80,7 @@ def _value(found: Found) -> str:
     if isinstance(row, SizeSeries):
         (first, low), *_, (last, high) = row.points if len(row.points) > 1 else (*row.points, *row.points)
         values = f"{format_value(low, row.unit)} … {format_value(high, row.unit)}"
-        return f"{counted(len(row.points), 'size')}, {format_bytes(first)} … {format_bytes(last)}: {values}"
+        return f"{counted(len(row.points), 'size')}, {format_size(first)} … {format_size(last)}: {values}"
     return row.says or "yes"
 
 

@@ -33,7 +33,7 @@ from kiviat.record import InputError, Record
 from kiviat.record.plain import whole_number
 from kiviat.record.published import Fact
 from kiviat.record.scratch import scratch_folder
-from kiviat.record.units import format_bytes, format_value
+from kiviat.record.units import format_size, format_value
 from kiviat.report.table import Column, Value, tabled
 from kiviat.report.topology.text import in_short
 from kiviat.trace import Trace, read_trace
@@ -207,7 +207,7 @@ def _slowest(machine: Machine, lines: Sequence[Line], apart: bool) -> str:
     sizes = [size for line in lines if isinstance(size := line["bytes"], int)]
     segments = [one for one in machine.segments["network"] if not sizes or one.start_bytes <= max(sizes)]
     best = max(one.bandwidth.value for one in (segments[-1:] if sizes else segments))
-    what = f"A message of {format_bytes(max(sizes))}" if sizes else "A message"
+    what = f"A message of {format_size(max(sizes))}" if sizes else "A message"
     return (
         f"{what} between nodes gets {format_value(best, 'B/s')} at most (mpi.network.bandwidth), "
         "whatever its links carry"
@@ -221,7 +221,7 @@ def _judged(line: Line) -> str:
         return ""
     if abs(ratio - 1) < 1e-3:
         return "equal"
-    if line["error_factor"] is not None and max(ratio, 1 / ratio) < line["error_factor"]:
+    if line["error_factor"] is not None and ratio > 0 and max(ratio, 1 / ratio) < line["error_factor"]:
         return "less than the model's error"
     return "better" if (ratio > 1) == (line["better"] == "higher") else "worse"
 

@@ -107,10 +107,11 @@ def refuse_missing_nodes(ranks: str | None, substrate: Substrate) -> None:
     one_node = isinstance(substrate, Native) and substrate.is_this_machine
     if ranks is None or "x" not in ranks.lower() or not one_node:
         return
-    if (nodes := max(parse_shape(word.strip()).nodes for word in ranks.split(","))) > 1:
+    largest = max((parse_shape(word.strip()) for word in ranks.split(",")), key=lambda shape: shape.nodes)
+    if (nodes := largest.nodes) > 1:
         raise InputError(
             f"-n {ranks} needs {nodes} nodes, and this machine is one; use those of a scheduler (--on slurm) "
-            f"or emulated ones (--on emulated:{ranks.split(',')[-1].strip()})"
+            f"or emulated ones (--on emulated:{nodes}x{largest.per_node})"
         )
 
 

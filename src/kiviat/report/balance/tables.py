@@ -159,7 +159,7 @@ _BOUNDS: tuple[Column[tuple[Limit, Bound]], ...] = (
     Column("rate", lambda one: Value(one[0].rate, one[0].unit), side=">", merged=True),
     Column("resource", lambda one: one[1].resource, kind="line"),
     Column("bound", lambda one: Value(one[1].rate, one[0].unit), side=">"),
-    Column("share", lambda one: f"{100 * (one[0].rate or 0) / one[1].rate:.0f} %", side=">"),
+    Column("share", lambda one: one[0].share_of(one[1]), side=">"),
     Column("calculation", lambda one: one[1].reckoning, kind="wide"),
 )
 

@@ -19,6 +19,7 @@ from kiviat.analysis.published.standing import (
     odd_axes,
     references,
     standing,
+    stays_in_cache,
 )
 from kiviat.record.run import Run
 from kiviat.record.units import format_value, listed, three_digits
@@ -55,6 +56,7 @@ class Front:
     references: list[Reference]
     sources: list[str]
     missing: list[str]
+    cached: bool  # STREAM stayed in a cache, so that there is no value of the memory
     placed: str
 
 
@@ -69,6 +71,7 @@ def front(
     known = {axis for each in values for axis in each}
     if not known or len(runs) > _MOST_RUNS:
         return None
+    cached = {"memory"} - known if any(stays_in_cache(run, by_run[run.id]) for run in runs) else set()
     beside = references(runs[0], values[0]) if len(runs) == 1 else []
     drawn = len(known) >= _LEAST_AXES
     if not drawn and len(beside) < _LEAST_REFERENCES:
@@ -98,7 +101,8 @@ def front(
         ),
         references=beside,
         sources=list(dict.fromkeys(each.paper.citation for each in beside)),
-        missing=[axis.title for axis in AXES if drawn and axis.id not in known],
+        missing=[axis.title for axis in AXES if drawn and axis.id not in {*known, *cached}],
+        cached=bool(cached),
         placed=_placed(runs[0], values[0], beside),
     )
 

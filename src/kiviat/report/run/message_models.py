@@ -69,7 +69,10 @@ def _model(label: RunLabel, fitted: LogGP) -> Model:
         label,
         fitted,
         [
-            (Parameter("L + 2o", "time of an empty message"), format_value(fitted.latency_s, "s")),
+            (
+                Parameter("L + 2o", "time of an empty message"),
+                _unless_poor(fitted, format_value(fitted.latency_s, "s")),
+            ),
             (Parameter("g", "minimum time between messages of 8 B"), format_value(fitted.gap_s, "s")),
             (
                 Parameter("G", "time per byte of the largest messages"),

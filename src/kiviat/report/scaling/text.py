@@ -145,7 +145,7 @@ def prediction_text(study: Study, curve: Curve, one: Prediction) -> str:
     elif one.beyond > 1:
         where = f"extrapolated to {three_digits(one.beyond)} times the most {_how(curve)}"
     else:
-        where = f"extrapolated to {three_digits(one.beyond)} of the fewest {_how(curve)}"
+        where = f"extrapolated to {three_digits(one.beyond)} times the fewest {_how(curve)}"
     return f"at {counted(one.ranks, 'rank')} {value} by {one.law}: {where}"
 
 

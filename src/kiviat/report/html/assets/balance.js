@@ -17,8 +17,16 @@
     tip.style.top = `${above > 56 ? above : at.bottom + 6}px`;
   };
   let pointer = null;
+  const leave = () => {
+    tip.hidden = true;
+    document.querySelectorAll(".chosen[data-tip]").forEach((mark) => mark.classList.remove("chosen"));
+  };
   const look = () => {
-    if (!pointer) return;
+    if (!pointer) {
+      const mark = document.querySelector(".chosen[data-tip]");
+      if (mark) show([mark]);
+      return;
+    }
     const marks = document.elementsFromPoint(...pointer).filter((node) => node.dataset && node.dataset.tip);
     if (marks.length) show(marks);
     else tip.hidden = true;
@@ -34,14 +42,16 @@
     picture.setAttribute("tabindex", 0);
     picture.addEventListener("keydown", (event) => {
       const marks = [...picture.querySelectorAll(":not(.off) > [data-tip]")];
-      if (event.key === "Escape") tip.hidden = true;
+      if (event.key === "Escape") leave();
       if (!STEPS[event.key] || !marks.length) return;
       event.preventDefault();
       pointer = null;
+      leave();
       chosen = (Math.max(chosen, STEPS[event.key] > 0 ? -1 : 0) + STEPS[event.key] + marks.length) % marks.length;
+      marks[chosen].classList.add("chosen");
       show([marks[chosen]]);
     });
-    picture.addEventListener("blur", () => { tip.hidden = true; });
+    picture.addEventListener("blur", leave);
   });
 
   document.querySelectorAll("button[data-hides]").forEach((button) => button.addEventListener("click", () => {

@@ -386,7 +386,7 @@
     const [id, ...parts] = decodeURIComponent(location.hash.slice(1)).split(":");
     const chart = charts.find(({ figure }) => figure.id === id);
     if (!chart) return;
-    [...chart.hidden].forEach((number) => hide(chart, number, false));
+    if (parts.length) [...chart.hidden].forEach((number) => hide(chart, number, false));
     const wanted = Object.fromEntries(parts.map((part) => part.split("=")));
     if (wanted.panel === "all") show(chart, Number(chart.figure.dataset.panel), true);
     else if (chart.data.panels[wanted.panel]) show(chart, Number(wanted.panel));

@@ -44,12 +44,12 @@ const kiviat = (() => {
   }
   function bytes(count) {
     const [value, unit] = binary(count);
-    return `${Number.isInteger(value) ? value.toLocaleString("en") : threeDigits(value)} ${unit}`;
+    return `${Number.isInteger(value) ? value : threeDigits(value)} ${unit}`;
   }
   function size(count) {
     const [value, unit] = binary(count);
     const short = Number.isInteger(value) || Number(value.toPrecision(3)) === value;
-    return short ? `${value.toLocaleString("en")} ${unit}` : `${count.toLocaleString("en")} B`;
+    return short ? `${value} ${unit}` : `${count.toLocaleString("en")} B`;
   }
   const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : noun.endsWith("ch") ? "es" : "s"}`;
   const simulated = (place) => page.runs[table.run[place]].clock === "simulated";
