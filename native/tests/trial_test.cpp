@@ -275,9 +275,9 @@ RANKED_TEST(studies_check_once_more_when_they_have_ended, 2) {
                                       Ring ring(t);
                                       t.study([&] {
                                         t.verify_twice([&](std::int64_t call) {
-              if (!broken) ring(call);  // else no message is sent
-            });
-            t.report("time", 1);
+                                          if (!broken) ring(call);  // else no message is sent
+                                        });
+                                        t.report("time", 1);
                                         broken = breaks;
                                       });
                                     },
