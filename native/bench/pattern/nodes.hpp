@@ -1,4 +1,4 @@
-// Which ranks share a node.
+// The nodes of the ranks of a communicator.
 #pragma once
 
 #include <mpi.h>

@@ -270,7 +270,7 @@ _PER_NODE = (
     "-perhost",
 )
 _NODES = ("-N", "--nodes")
-_SETS = ("-n", "--nrs")  # jsrun's sets of resources, each of which may have several ranks
+_SETS = ("-n", "--nrs")  # sets of resources of jsrun, each with one or several ranks
 _COUNT_BY_C = ("mpirun", "mpiexec", "orterun", "prterun")  # Open MPI's -c is -n
 # Options of launchers without a value, and with two.
 _FLAGS = re.compile(

@@ -70,7 +70,7 @@ def format_size(count: int | None) -> str:
 
 
 def _binary(count: int) -> tuple[float, str]:
-    """Return a number of bytes in the largest binary unit of which it is one or more."""
+    """Return a number of bytes in the largest binary unit that is not larger."""
     value, power = float(count), 0
     while value >= 1024 and power < len(_BINARY) - 1:
         value /= 1024

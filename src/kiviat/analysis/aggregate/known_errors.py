@@ -160,7 +160,7 @@ def known_errors(model: Hashed) -> KnownErrors:
         return KnownErrors(model.name, None, False, ())
     if compared.hash != model.hash:
         return KnownErrors(model.name, compared, True, ())
-    # A published row may have several verdicts, of which the last counts, as in docs/reference/validation.md.
+    # The last of several verdicts on a published row counts, as in docs/reference/validation.md.
     answered = {row.row: row.holds for row in compared.rows if row.holds is not None and not row.fitted}
     return KnownErrors(
         model.name,
