@@ -127,7 +127,7 @@ Buffer& Trial::buffer(std::size_t bytes) {
   return allocated(bytes, rotates ? 2 * session_.cache_bytes : 0);
 }
 
-Buffer& Trial::checked_buffer(std::size_t bytes) { return allocated(bytes, 0); }
+Buffer& Trial::checked_buffer(std::size_t bytes) { return allocated(host::carries_payload() ? bytes : 0, 0); }
 
 Buffer& Trial::allocated(std::size_t bytes, std::size_t rotate_bytes) {
   if (!benchmark_.traits.buffers)

@@ -79,7 +79,7 @@ class Trial {
   // --- buffers and expected data -----------------------------------------------------------------
   // Allocates a message buffer of `bytes`, valid as long as the trial. Allocation failures skip the case later.
   Buffer& buffer(std::size_t bytes);
-  // As buffer(), but always the same memory, for data that is only checked.
+  // As buffer(), but always the same memory, for data that is only checked; empty if there are no checks.
   Buffer& checked_buffer(std::size_t bytes);
   void sends(Buffer& buffer) { sends(buffer, buffer.first().size()); }
   // Declares a send buffer: checks fill its first `bytes` with this rank's payload, from `offset` on.
