@@ -96,7 +96,7 @@ def test_what_is_printed(kiviat: Kiviat, counted: Path) -> None:
     done = kiviat("place", counted, "--nodes", "4x2")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0] == "cg/ranks=8: 8 ranks send 8.12 MiB in 32 messages, as the simulator counted"
+    assert lines[0] == "cg/ranks=8: 8 ranks send 8.13 MiB in 32 messages, as the simulator counted"
     assert lines[1] == "onto 4x2 (one switch between the nodes), for the fewest bytes between nodes"
     rows = {line.split()[0]: line for line in lines if line}
     assert "8.06 MiB" in rows["blocked"] and "128 KiB" in rows["cyclic"] and "128 KiB" in rows["automatic"]
