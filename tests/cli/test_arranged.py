@@ -125,5 +125,5 @@ def test_ranks_that_do_not_fit_are_left_out(
     words = ["run", "pingpong", "-n", "2x1,1x2", "--mpi", str(openmpi.mpicxx), "--dry-run"]
     assert main(words) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "2x1" and lines[2].startswith("left out: 2 ranks, 1 on each node, need 2 nodes")
+    assert lines[1] == "2x1" and lines[2].startswith("left out: -n 2x1 needs 2 nodes")
     assert lines[4] == "1x2" and "commands:" in lines
