@@ -216,11 +216,10 @@ def _obstacle(a: Summary, b: Summary) -> str | None:
 
 def _unlike(a: Summary, b: Summary) -> str | None:
     """Return how the summaries differ in quantity or conditions; None if they do not."""
-    quantities = [f"{one.metric} in {one.unit}, {one.better} is better" for one in (a, b)]
     if a.metric != b.metric:
         return f"{a.metric} against {b.metric}"
-    if quantities[0] != quantities[1]:
-        return f"{quantities[0]}, against {quantities[1]}"
+    if (a.unit, a.better) != (b.unit, b.better):
+        return ", against ".join(f"{one.metric} in {one.unit}, {one.better} is better" for one in (a, b))
     if a.oversubscribed or b.oversubscribed:
         return "oversubscribed"
     if a.disturbed or b.disturbed:

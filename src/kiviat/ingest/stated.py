@@ -286,8 +286,8 @@ def _launch(words: Sequence[str], asked: _Asked, outputs: tuple[str, ...]) -> St
     launcher = words[0].rsplit("/", 1)[-1]
     by_nodes = launcher in ("srun", "flux")
     found: dict[str, int] = {}
-    by_c = None
-    unknown = ":" in words  # separates programs of one launch
+    several = ":" in words  # separates programs of one launch
+    unknown = several
     for option, value in _of_launcher(words[1:]):
         if option.endswith("-map-by") and (mapped := re.match(r"ppr:(\d{1,6}):node\b", value)):
             found["each"] = int(mapped[1])
@@ -297,21 +297,17 @@ def _launch(words: Sequence[str], asked: _Asked, outputs: tuple[str, ...]) -> St
         if launcher == "jsrun" and option in _SETS:
             unknown = True
             continue
-        of_ranks = option in _RANKS or (launcher == "jsrun" and option == "-p")
-        if option == "-c" and launcher in _COUNT_BY_C and (count := _whole(value)):
-            by_c = count
-        if not (of_ranks or of_nodes or of_each):
+        by_c = option == "-c" and launcher in _COUNT_BY_C
+        of_ranks = option in _RANKS or by_c or (launcher == "jsrun" and option == "-p")
+        if not (of_nodes or of_each or (of_ranks and not several)):
             continue
-        key = "nodes" if of_nodes else "each" if of_each else "ranks"
+        key = "nodes" if of_nodes else "each" if of_each else "by_c" if by_c else "ranks"
         if count := _whole(value):
             found.setdefault(key, count)
         elif key == "ranks":
             unknown = True
-    if by_c and not unknown:
-        found.setdefault("ranks", by_c)
-    if ":" in words:
-        found.pop("ranks", None)
-    ranks, nodes, each = found.get("ranks"), found.get("nodes"), found.get("each") or asked.per_node
+    ranks = found.get("ranks") or found.get("by_c")
+    nodes, each = found.get("nodes"), found.get("each") or asked.per_node
     if ranks is None and not unknown:
         ranks = nodes * each if nodes and each else nodes if nodes and not asked.total else asked.total
     if nodes is None:

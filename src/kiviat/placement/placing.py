@@ -90,8 +90,7 @@ def _room(topology: Topology, ranks: int, per_node: int | None, oversubscribe: b
         if wanted > len(room) and not oversubscribe:
             raise InputError(
                 f"{ranks} ranks, {per_node} on each node, need {wanted} nodes, not {len(room)}; "
-                f"take at most {counted(per_node * len(room), 'rank')}, or more nodes, for example "
-                f"--on emulated:{wanted}x{per_node}"
+                f"take at most {counted(per_node * len(room), 'rank')}"
             )
         room = [per_node] * min(wanted, len(room))
     if not sum(room):

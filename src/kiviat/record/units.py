@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context
+from functools import cache
 
 UNAVAILABLE = "unavailable"
 
@@ -118,4 +119,9 @@ def significant(value: float, digits: int) -> str:
 
 def rounded(value: float, digits: int) -> float:
     """Return the nearest number of so many significant digits; a tie is rounded away from 0."""
-    return float(Context(digits, ROUND_HALF_UP).create_decimal_from_float(float(value)))
+    return float(_context(digits).create_decimal_from_float(float(value)))
+
+
+@cache
+def _context(digits: int) -> Context:
+    return Context(digits, ROUND_HALF_UP)

@@ -66,12 +66,11 @@ def _weighed(
     tested = [error for error in errors.values() if error]
     worst = max(tested, key=lambda one: one.spread, default=None)
     if worst is None or worst.spread < max(factor, 1 / factor):
-        if tested and len(tested) == len(errors):
+        untested = [kind for kind, error in errors.items() if not error]
+        if tested and not untested:
             return finding
-        untested = (
-            " and ".join(kind for kind, error in errors.items() if kind and not error) if tested else ""
-        )
-        told = f"No published value tests the model on {untested or ('part of this' if tested else 'this')}."
+        what = (" and ".join(filter(None, untested)) or "part of this") if tested else "this"
+        told = f"No published value tests the model on {what}."
         return replace(finding, detail=f"{finding.detail} {told}".strip())
     about = _ABOUT.get(finding.kind, "this")
     return Finding(

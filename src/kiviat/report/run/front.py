@@ -71,7 +71,7 @@ def front(
     known = {axis for each in values for axis in each}
     if not known or len(runs) > _MOST_RUNS:
         return None
-    cached = {"memory"} - known if any(stays_in_cache(run, by_run[run.id]) for run in runs) else set()
+    cached = "memory" not in known and any(stays_in_cache(run, by_run[run.id]) for run in runs)
     beside = references(runs[0], values[0]) if len(runs) == 1 else []
     drawn = len(known) >= _LEAST_AXES
     if not drawn and len(beside) < _LEAST_REFERENCES:
@@ -101,8 +101,12 @@ def front(
         ),
         references=beside,
         sources=list(dict.fromkeys(each.paper.citation for each in beside)),
-        missing=[axis.title for axis in AXES if drawn and axis.id not in {*known, *cached}],
-        cached=bool(cached),
+        missing=[
+            axis.title
+            for axis in AXES
+            if drawn and axis.id not in known and not (cached and axis.id == "memory")
+        ],
+        cached=cached,
         placed=_placed(runs[0], values[0], beside),
     )
 

@@ -76,5 +76,5 @@ const kiviat = (() => {
     return title === noun ? quantity(value, noun) : `${title} of ${quantity(value, noun)}`;
   }
   const lines = new WeakMap(); // what some tables have beyond their cells, for CSV
-  return { page, table, all, lines, element, quantity, bytes, size, counted, plain, simulated, interval, remarks, where };
+  return { page, table, all, lines, element, quantity, counted, plain, simulated, interval, remarks, where };
 })();
