@@ -9,7 +9,8 @@
 //              truncate  replaces the second half of received data in this way
 //              duplicate replaces received data by those of the message of the same length before
 //              delay     delays the first twenty messages of a case by half a millisecond each
-//              lose      puts three of four messages that MPI_Irecv asks for into other memory
+//              lose      puts a message elsewhere if MPI_Irecv asks for it while another of the same sender and tag is
+//                        under way
 // KIVIAT_FAULT_RANK=r    damages only what rank r of the world receives
 // KIVIAT_FAULT_ONLY=n    damages only the n-th message that a rank receives in a case
 // KIVIAT_FAULT_FROM=n    damages only the n-th and later ones
@@ -36,6 +37,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -195,7 +197,9 @@ struct Persistent {
   bool collective;
 };
 std::map<MPI_Request, Persistent> persistent;
-std::mutex under_way_lock;  // a rank may have several threads
+using Stream = std::tuple<MPI_Comm, int, int>;  // communicator, sender and tag
+std::map<MPI_Request, Stream> asked;            // messages that MPI_Irecv has asked for, with KIVIAT_FAULT=lose
+std::mutex under_way_lock;                      // a rank may have several threads
 
 template <class Call>
 int blocking(const Parts& parts, Call call) {
@@ -250,6 +254,7 @@ int restarting(int count, const MPI_Request requests[], Call call) {
 
 void completed(MPI_Request request, const MPI_Status& status) {
   const std::lock_guard guard(under_way_lock);
+  asked.erase(request);
   const auto found = by_request.find(request);
   if (found == by_request.end()) return;
   const std::shared_ptr<UnderWay> under_way = found->second;
@@ -401,13 +406,13 @@ Parts blocks_at(int root, MPI_Comm comm, Arguments... arguments) {
   return rank_in(comm) == root && on_root(root) ? blocks(arguments..., comm) : Parts{};
 }
 
-// Returns the memory into which a message is received that `in` was meant for: with KIVIAT_FAULT=lose, three of four
-// messages go elsewhere.
-void* lost(void* in, int count, MPI_Datatype type, MPI_Comm comm) {
-  if (mode() != Mode::lose || !payload(comm, type) || count == 0) return in;
+// Returns the memory into which a message is received that `in` was meant for; with KIVIAT_FAULT=lose, that may be
+// another.
+void* lost(void* in, int count, MPI_Datatype type, const Stream& stream) {
   static std::map<std::size_t, std::vector<std::byte>> elsewhere;
-  const std::lock_guard guard(latest_lock);
-  if (++received_in_case % 4 == 0) return in;
+  if (mode() != Mode::lose || !payload(std::get<0>(stream), type) || count == 0) return in;
+  const std::lock_guard guard(under_way_lock);
+  if (std::ranges::none_of(asked, [&](const auto& one) { return one.second == stream; })) return in;
   std::vector<std::byte>& memory = elsewhere[bytes_of(count, type)];
   memory.resize(bytes_of(count, type));
   return memory.data();
@@ -460,9 +465,15 @@ int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, 
 }
 
 int MPI_Irecv(void* in, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  void* const into = lost(in, count, type, comm);
-  return starting(all(in, count, type, comm), request, false,
-                  [&] { return PMPI_Irecv(into, count, type, source, tag, comm, request); });
+  const Stream stream{comm, source, tag};
+  void* const into = lost(in, count, type, stream);
+  const int code = starting(all(in, count, type, comm), request, false,
+                            [&] { return PMPI_Irecv(into, count, type, source, tag, comm, request); });
+  if (mode() == Mode::lose && payload(comm, type)) {
+    const std::lock_guard guard(under_way_lock);
+    asked.emplace(*request, stream);
+  }
+  return code;
 }
 
 // Persistent.
