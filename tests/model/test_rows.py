@@ -183,11 +183,14 @@ def test_the_page_has_the_bad_ones_too() -> None:
         ModelVerdict(judged(said, [])),
         ModelVerdict(judged(asked(measures=""), [])),
     ]
-    text = page([result(machine, lines)], "2026-01-01")
+    text = page([result(machine, lines, replace(VALUE, error=2.0))], "2026-01-01")
     assert "| [small](#small) | 1 | 200 % | 200 % | – | 0 of 1 hold | – | 1 |" in text
     assert "| X-1 | b, m, 2 processes, 1 MB | 100 MB/s | 300 MB/s | +200.0 % |" in text
     assert "| X-2 | b, a claim, 2 processes | yes | no | fails |" in text
     assert machine.hash[:16] in text
+
+
+VALUE = ComparedRow("X-1", "value", "pingpong", "bandwidth", 2, 8, "p", "MB/s", 100, 150, 0.5, None)
 
 
 def result(machine: Machine, lines: Sequence[ModelVerdict], *rows: ComparedRow) -> ModelResult:
@@ -195,13 +198,19 @@ def result(machine: Machine, lines: Sequence[ModelVerdict], *rows: ComparedRow) 
 
 
 def test_the_page_has_errors_by_kind_beside_a_null_model_and_earlier_versions() -> None:
+    """The overview counts each quantity that was left out once, whatever its kind."""
     machine = load_machine(SMALL)
     lines = [ModelVerdict(judged(asked(), [answer(150e6)]))]
-    of = ComparedRow("X-1", "value", "pingpong", "bandwidth", 2, 8, "p", "MB/s", 100, 150, 0.5, None)
-    b_eff = replace(of, row="F1-062", benchmark="b_eff", metric="b_eff_per_process", ranks=64, quantity="b")
+    b_eff = replace(
+        VALUE, row="F1-062", benchmark="b_eff", metric="b_eff_per_process", ranks=64, quantity="b"
+    )
     before = Earlier(1, "0123456789abcdef", {"X-1": 0.2}, {})
-    text = page([result(machine, lines, of, b_eff)], "2026-01-02", earlier={"small": before})
-    assert "| [small](#small) | 1 | 50 % | 50 % | 20 % |" in text
+    same = replace(b_eff, row="F1-063", error=1.5)
+    ratio = replace(VALUE, row="X-3", form="drop", unit="%", error=-0.9)
+    fitted = replace(VALUE, row="X-4", quantity="f", error=3.0, fitted=True)
+    rows = (VALUE, b_eff, same, ratio, fitted)
+    text = page([result(machine, lines, *rows)], "2026-01-02", earlier={"small": before})
+    assert "| [small](#small) | 3 | 50 % | 90 % | 20 % |" in text
     assert "| small | point to point | left out | 1 | 50 % | 50 % | – | 20 % |" in text
     null = abs(null_error(next(row for row in all_rows() if row.id == "F1-062")) or 0)
     assert f"| small | b_eff | left out | 1 | 50 % | 50 % | {100 * null:.0f} %" in text

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kiviat.analysis.aggregate.known_errors import errors_by_kind, has_relative_error
+from kiviat.analysis.aggregate.known_errors import errors_by_kind, has_relative_error, left_out
 from kiviat.analysis.published.question import all_rows
 from kiviat.analysis.published.text import about_text, answer_text, error_text, evidence_text, published_text
 from kiviat.analysis.published.verdict import Verdict
@@ -87,7 +87,7 @@ def page(
     """
     before = earlier or {}
     parts = [_HEAD.format(date=date), _OVERVIEW]
-    parts += [_overview(one.machine, one.judged, before.get(one.machine.name)) for one in results]
+    parts += [_overview(one, before.get(one.machine.name)) for one in results]
     parts += ["", _BY_KIND]
     for one in results:
         parts += _kinds(one.stored, before.get(one.machine.name))
@@ -98,7 +98,9 @@ def page(
 
 
 _OVERVIEW = """\
-| machine | rows left out | median error | largest | before: median | orderings | before | not simulated |
+Each independent quantity that was left out counts as one value.
+
+| machine | values left out | median error | largest | before: median | orderings | before | not simulated |
 |---|---|---|---|---|---|---|---|"""
 _BY_KIND = """\
 ## By kind
@@ -110,26 +112,22 @@ other machines to theirs; **no skill** where it has the smaller error.
 |---|---|---|---|---|---|---|---|"""
 
 
-def _overview(machine: Machine, judged: Sequence[ModelVerdict], earlier: Earlier | None) -> str:
-    numbers = errors(judged)
+def _overview(result: ModelResult, earlier: Earlier | None) -> str:
+    found, judged = left_out(errors_by_kind(result.stored.rows)), result.judged
+    numbers = [abs(error) for one in found for error in one.errors]
     orders = {one.verdict.row.id: one.verdict.holds for one in judged if one.verdict.holds is not None}
     left = sum(1 for one in judged if one.verdict.answer is None)
     middle, worst = (_percent(of(numbers)) if numbers else "–" for of in (statistics.median, max))
     held = f"{sum(map(bool, orders.values()))} of {len(orders)} hold" if orders else "–"
-    before, held_before = "–", "–"
-    if earlier:
-        asked = [one.verdict.row.id for one in judged if one.verdict.holds is None and _relative(one.verdict)]
-        before = _median_before(asked, earlier)
-        known = [earlier.holds[name] for name in orders if name in earlier.holds]
-        held_before = f"{sum(known)} of {len(known)}" if known else "–"
+    known = [earlier.holds[name] for name in orders if name in earlier.holds] if earlier else []
     cells = (
-        f"[{machine.name}](#{machine.name})",
+        f"[{result.machine.name}](#{result.machine.name})",
         len(numbers),
         middle,
         worst,
-        before,
+        _median_before([row for one in found for row in one.rows], earlier),
         held,
-        held_before,
+        f"{sum(known)} of {len(known)}" if known else "–",
         left,
     )
     return "| " + " | ".join(map(str, cells)) + " |"

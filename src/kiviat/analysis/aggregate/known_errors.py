@@ -205,6 +205,11 @@ def errors_by_kind(rows: Iterable[ComparedRow]) -> Iterable[KnownError]:
         yield KnownError(kind, errors, fitted, tuple(row.row for row in chosen.values()))
 
 
+def left_out(kinds: Iterable[KnownError]) -> list[KnownError]:
+    """Return the errors that summarise a model: those of rows it was not fitted to."""
+    return [one for one in kinds if not one.fitted]
+
+
 def error_text(known: KnownErrors, kind: str) -> str:
     """Return the errors as text, such as "+12 % on 6 published values, worst +31 %", or why none is known.
 
@@ -253,9 +258,7 @@ def short_text(known: KnownErrors) -> str:
         return "never compared"
     if known.stale:
         return "not validated since it changed"
-    tested = [one for one in known.kinds if not one.fitted]
-    tested = [one for one in tested if one.kind != RATIOS] or tested
-    errors = [error for one in tested for error in one.errors]
+    errors = [error for one in left_out(known.kinds) for error in one.errors]
     words = []
     if errors:
         values = counted(len(errors), "published value")
