@@ -10,10 +10,13 @@
 
 namespace kiviat {
 
+inline constexpr Bounds memory_bounds{1 << 10, std::int64_t{1} << 50};
+
 inline Axis memory_axis() {
   return {"memory", "auto", "B",
           "memory that the problem takes on each rank; auto: half of what is available to it, on simulated machines 4 "
-          "MiB; auto:BYTES: likewise, but at most so much"};
+          "MiB; auto:BYTES: likewise, but at most so much",
+          memory_bounds};
 }
 
 // Memory in bytes available to the rank that has the least. Collective.
@@ -32,19 +35,15 @@ inline void refuse_more_than_available(const Trial& t, const std::string& what, 
 
 // Value of the axis `memory` in bytes, equal on all ranks. Throws UsageError or Skip. Collective.
 inline std::int64_t memory_of(const Trial& t) {
-  constexpr std::int64_t least = 1 << 10, of_simulated = 4 << 20;
+  constexpr std::int64_t of_simulated = 4 << 20;
   const std::string asked = t.text("memory");
   if (!asked.starts_with("auto")) {
-    const std::int64_t bytes = bounded(t, "memory", least, std::int64_t{1} << 50);
+    const std::int64_t bytes = t.integer("memory");
     refuse_more_than_available(t, "memory=" + std::to_string(bytes), static_cast<double>(bytes));
     return bytes;
   }
-  std::int64_t most = std::int64_t{1} << 50;
-  if (asked != "auto") {
-    if (asked[4] == ':') most = to_integer(std::string_view(asked).substr(5), "memory=auto");
-    if (asked[4] != ':' || most < least)
-      throw UsageError("memory=" + asked + ": give bytes, auto, or auto:BYTES with at least " + std::to_string(least));
-  }
+  const std::int64_t most =
+      asked == "auto" ? memory_bounds.most : to_integer(std::string_view(asked).substr(5), "memory=auto");
   if (t.deterministic()) return std::min(most, of_simulated);
   return std::min(most, static_cast<std::int64_t>(available_to_each(t) / 2));
 }
@@ -58,12 +57,6 @@ inline HugePages pages_of(const Trial& t, std::size_t bytes) {
     throw Skip("cannot allocate " + std::to_string(std::llround(missing)) + " B on each rank: give a smaller memory=");
   pages.touch();
   return pages;
-}
-
-// Value of an axis that is a number within bounds, or `automatic` if it is `auto`. Throws UsageError.
-inline std::int64_t bounded_or_auto(const Trial& t, const std::string& axis, std::int64_t least, std::int64_t most,
-                                    std::int64_t automatic) {
-  return t.text(axis) == "auto" ? automatic : bounded(t, axis, least, most);
 }
 
 }  // namespace kiviat

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "benchmark/case.hpp"
 #include "support/failure.hpp"
 #include "support/json.hpp"
 
@@ -66,6 +67,24 @@ std::vector<Quantity> metrics_of(const Traits& traits) {
 
 }  // namespace
 
+void Axis::check(std::string_view value) const {
+  const auto refused = [&](const std::string& allowed) {
+    return UsageError(name + "=" + std::string(value) + ": give " + allowed);
+  };
+  if (const auto& words = accepted.words; !words.empty() && std::ranges::find(words, value) == words.end()) {
+    std::string known;
+    for (const std::string& word : words) known += (known.empty() ? "one of " : ", ") + word;
+    throw refused(known);
+  }
+  constexpr std::string_view at_most = "auto:";
+  const bool automatic = fallback == "auto";
+  if (!accepted.bounds || (automatic && value == "auto")) return;
+  const std::string_view digits = automatic && value.starts_with(at_most) ? value.substr(at_most.size()) : value;
+  const auto [least, most] = *accepted.bounds;
+  if (const std::int64_t number = to_integer(digits, name); number < least || number > most)
+    throw refused(std::to_string(least) + " to " + std::to_string(most) + (automatic ? ", or auto" : ""));
+}
+
 bool RankRule::allows(int ranks) const {
   if (ranks < min || (max != 0 && ranks > max) || ranks % multiple != 0) return false;
   if (numbers == Of::powers_of_two) return std::has_single_bit(static_cast<unsigned>(ranks));
@@ -92,7 +111,8 @@ std::string RankRule::text() const {
 
 std::vector<Axis> Benchmark::axes() const {
   std::vector<Axis> all = traits.axes;
-  all.push_back({"group", "0", "ranks", "ranks in each of several groups that run at once; 0: one group of all"});
+  all.push_back({"group", "0", "ranks", "ranks in each of several groups that run at once; 0: one group of all",
+                 Bounds{0, largest_int}});
   if (traits.sampling != Sampling::study)
     all.push_back({"report",
                    "worst",
@@ -192,8 +212,10 @@ std::string Benchmark::describe() const {
                                  json::Object object;
                                  object.field("name", axis.name).field("default", axis.fallback);
                                  object.field("unit", axis.unit).field("help", axis.help);
-                                 axis.values.empty() ? object.field("values", nullptr)
-                                                     : object.raw("values", json::array(axis.values, text));
+                                 const auto& [words, bounds] = axis.accepted;
+                                 words.empty() ? object.field("values", nullptr)
+                                               : object.raw("values", json::array(words, text));
+                                 if (bounds) object.field("least", bounds->least).field("most", bounds->most);
                                  return object.text();
                                }))
       .raw("metrics", json::array(metrics,

@@ -4,19 +4,40 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace kiviat {
 
 class Trial;
 
+struct Bounds {
+  std::int64_t least, most;
+};
+constexpr std::int64_t largest_int = std::numeric_limits<int>::max();  // MPI counts ranks in int
+
+// Values that an axis accepts: any, some words, or whole numbers within bounds; also "auto" and "auto:NUMBER" if "auto"
+// is the default.
+struct Accepted {
+  Accepted() = default;
+  Accepted(std::initializer_list<std::string> some) : words(some) {}
+  Accepted(std::vector<std::string> some) : words(std::move(some)) {}
+  Accepted(Bounds numbers) : bounds(numbers) {}
+  std::vector<std::string> words = {};
+  std::optional<Bounds> bounds = {};
+};
+
 // A parameter of a benchmark, set by --set NAME=VALUE or in a plan; `fallback` is its default.
 struct Axis {
   std::string name, fallback, unit, help;
-  std::vector<std::string> values = {};  // allowed values; empty: any
+  Accepted accepted = {};
+
+  void check(std::string_view value) const;  // throws UsageError if the value is not accepted
 };
 
 // Numbers of ranks that a benchmark can use.

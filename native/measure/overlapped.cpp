@@ -10,8 +10,6 @@ namespace kiviat {
 
 void Trial::overlapped(Start start) {
   const std::int64_t tests = integer("progress");
-  if (tests < 0)
-    throw UsageError("progress=" + std::to_string(tests) + " is negative; give 0 or more calls of MPI_Test");
   if (result_.mode == "pallas2")
     throw Skip("mode=pallas2 is not available: Pallas 2.2.1 had no non-blocking collectives; give mode=fixed");
   const Operation operation = [&](std::int64_t call) {

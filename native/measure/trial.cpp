@@ -33,15 +33,11 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
     if (is_control(key)) continue;
     const std::optional<Axis> axis = benchmark.axis(key);
     if (!axis) throw UsageError(benchmark.name + " has no axis '" + key + "'; --describe lists its axes");
-    if (!axis->values.empty() && std::ranges::find(axis->values, value) == axis->values.end()) {
-      std::string known;
-      for (const std::string& v : axis->values) known += (known.empty() ? "" : ", ") + v;
-      throw UsageError(benchmark.name + ": " + key + " is '" + value + "': give one of " + known);
-    }
+    axis->check(value);
   }
 
   const std::int64_t group = integer("group");
-  if (group < 0 || (group > 0 && all_ranks_ % group != 0))
+  if (group > 0 && all_ranks_ % group != 0)
     throw UsageError("group=" + std::to_string(group) + " does not divide " + std::to_string(all_ranks_) + " ranks");
   if (group == 0 && spec.text("report", "worst") == "all")
     throw UsageError("report=all reports each group: give group=RANKS too");
@@ -79,9 +75,8 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
 
   if (benchmark.axis("root")) {
     const std::int64_t root = integer("root"), shift = spec.integer("shift", result_.mode == "pallas2" ? 1 : 0);
-    if (root < 0 || root >= group_ranks)
+    if (root >= group_ranks)
       throw UsageError("root=" + std::to_string(root) + " is not a rank: give 0 to " + std::to_string(group_ranks - 1));
-    if (shift < 0) throw UsageError("shift=" + std::to_string(shift) + " is negative; give 0 or more");
     root_ = static_cast<int>(root), shift_ = static_cast<int>(shift % group_ranks);
   }
 

@@ -28,15 +28,16 @@ namespace kiviat {
 // Axis `progress` of all non-blocking benchmarks.
 inline Axis progress_axis() {
   return {"progress", "0", "calls",
-          "calls of MPI_Test during the computation, for libraries that progress in calls only"};
+          "calls of MPI_Test during the computation, for libraries that progress in calls only", Bounds{0, 1'000'000}};
 }
 
 // Axes `root` and `shift` of benchmarks with a root, followed by `more`; see Trial::root_of.
 inline std::vector<Axis> root_axes(std::vector<Axis> more = {}) {
-  more.insert(more.begin(), {{"root", "0", "rank", "root of the first call"},
+  more.insert(more.begin(), {{"root", "0", "rank", "root of the first call", Bounds{0, largest_int - 1}},
                              {"shift", "0", "ranks",
                               "root of call i is root + shift * i, modulo the ranks; in mode pallas2 "
-                              "1 unless given, as Pallas 2.2.1 rotated"}});
+                              "1 unless given, as Pallas 2.2.1 rotated",
+                              Bounds{0, largest_int}}});
   return more;
 }
 

@@ -52,7 +52,8 @@ RANKED_TEST(names_and_aliases_are_unique, 1) {
     }
     for (const Axis& axis : benchmark.traits.axes) {
       EXPECT(!axis.help.empty());
-      if (!axis.values.empty()) EXPECT(std::ranges::count(axis.values, axis.fallback) == 1);
+      if (!axis.accepted.words.empty()) EXPECT(std::ranges::count(axis.accepted.words, axis.fallback) == 1);
+      axis.check(axis.fallback);  // throws if the default is out of bounds
     }
   }
   EXPECT(std::ranges::is_sorted(names));
@@ -89,9 +90,32 @@ RANKED_TEST(rank_rules, 1) {
   EXPECT((RankRule{3, 9, 3}.text() == "at least 3, at most 9, a multiple of 3"));
 }
 
+RANKED_TEST(axes_accept_what_they_declare, 1) {
+  const auto refusal = [](const Axis& axis, const char* value) {
+    try {
+      axis.check(value);
+      return std::string();
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+  };
+  const Axis any{"any", "", "", ""}, words{"words", "a", "", "", {"a", "b"}}, few{"few", "3", "", "", Bounds{1, 9}},
+      some{"some", "auto", "", "", Bounds{1, 9}};
+  for (const char* value : {"", "0", "auto", "x"}) EXPECT(refusal(any, value).empty());
+  EXPECT(refusal(words, "b").empty());
+  EXPECT(refusal(words, "c") == "words=c: give one of a, b");
+  for (const char* value : {"1", "9"}) EXPECT((refusal(few, value) + refusal(some, value)).empty());
+  EXPECT(refusal(few, "0") == "few=0: give 1 to 9");
+  EXPECT(refusal(few, "10") == "few=10: give 1 to 9");
+  EXPECT(refusal(few, "auto") == "few is 'auto': give a whole number");
+  for (const char* value : {"auto", "auto:9"}) EXPECT(refusal(some, value).empty());
+  EXPECT(refusal(some, "auto:10") == "some=auto:10: give 1 to 9, or auto");
+  EXPECT(refusal(some, "most") == "some is 'most': give a whole number");
+}
+
 RANKED_TEST(axes_are_found, 1) {
   const Benchmark& benchmark = find_benchmark("pingpong");
   EXPECT(benchmark.axis("distance")->fallback == "1");
-  EXPECT(benchmark.axis("cache")->values.size() == 2);  // an axis common to all
+  EXPECT(benchmark.axis("cache")->accepted.words.size() == 2);  // an axis common to all
   EXPECT(!benchmark.axis("nonsense"));
 }

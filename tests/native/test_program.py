@@ -273,7 +273,7 @@ def test_an_alias_of_a_family_means_all_of_it(native_openmpi: Native) -> None:
         ("b_eff lmax=100", "lmax=100: give 4096 to 134217728 bytes, or 0"),
         ("dense_random bytes=64 phases=0", "phases=0: give 1 to 10000"),
         ("dense_pairwise bytes=64 phase_ms=0", "phase_ms=0: give 1 to 60000"),
-        ("dense_pairwise bytes=64 matching=near", "matching is 'near': give one of disjoint, halves, both"),
+        ("dense_pairwise bytes=64 matching=near", "matching=near: give one of disjoint, halves, both"),
         ("dense bytes=64", "'dense' is ambiguous: give one of dense_cumulative, "),
         ("all_pairs long=4", "long=4: give 8 to 1000000000"),
         ("streaming time_ms=-1", "time_ms=-1: give 1 to 60000"),

@@ -94,7 +94,7 @@ def test_threads_without_processors_of_their_own_are_marked(native: Native, tmp_
     [
         ("latency_mt threads=0", "threads=0: give 1 to 1024"),
         ("message_rate_mt window=0", "window=0"),
-        ("latency_mt channel=pipe", "channel is 'pipe': give one of tag, communicator"),
+        ("latency_mt channel=pipe", "channel=pipe: give one of tag, communicator"),
     ],
 )
 def test_words_that_make_no_sense(native: Native, tmp_path: Path, words: str, said: str) -> None:

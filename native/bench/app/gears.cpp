@@ -49,11 +49,12 @@ struct SharedFace {  // a face with its nodes and their positions
   std::array<Vector, 4> at;
 };
 
+constexpr Bounds gears_of_side{1, 1 << 15};
+
 Train train_of(const Trial& t) {
   const bool strong = t.text("scaling") == "strong";
-  constexpr std::int64_t most = 1 << 15;
   const auto side = [&](const char* axis, std::int64_t if_strong, std::int64_t if_weak) {
-    return bounded_or_auto(t, axis, 1, most, strong ? if_strong : if_weak);
+    return integer_or(t, axis, strong ? if_strong : if_weak);
   };
   Train train{side("i", 4, 2), side("j", 8, 1), side("k", 4, 1)};
   if (!strong) {  // near-cubic, most ranks along z, independent of the MPI
@@ -78,11 +79,11 @@ class Program {
   explicit Program(Trial& t)
       : t_(t),
         train_(train_of(t)),
-        steps_(static_cast<int>(bounded(t, "steps", 3, 10'000))),
+        steps_(static_cast<int>(t.integer("steps"))),
         computed_(host::carries_payload()),
         ranks_(static_cast<std::size_t>(t.ranks())),
         exchange_(t.comm(), computed_) {
-    const double within = 1e-3 * static_cast<double>(bounded(t, "within", 1, 1000));
+    const double within = 1e-3 * static_cast<double>(t.integer("within"));
     if (t.text("reach") == "share")
       reach_ = {0, static_cast<float>(within)};
     else
@@ -709,16 +710,16 @@ BENCHMARK(gears,
                       {"rebalance_time", "s", "lower", "time of the rebalance, from computing keys on the Hilbert curve to the new mesh, on the slowest rank"},
                       {"deviation", "1", "lower", "largest distance of a node from its initial position after the last step", true}},
           .nominal_s = 4,
-          .axes = {{"i", "auto", "gears", "gears along x: per rank, or in total with scaling=strong; auto: 2, or 4"},
-                   {"j", "auto", "gears", "along y, likewise; auto: 1, or 8"},
-                   {"k", "auto", "gears", "along z, likewise; auto: 1, or 4"},
+          .axes = {{"i", "auto", "gears", "gears along x: per rank, or in total with scaling=strong; auto: 2, or 4", gears_of_side},
+                   {"j", "auto", "gears", "along y, likewise; auto: 1, or 8", gears_of_side},
+                   {"k", "auto", "gears", "along z, likewise; auto: 1, or 4", gears_of_side},
                    {"scaling", "weak", "", "weak: i x j x k per rank; strong: i x j x k in total", {"weak", "strong"}},
-                   {"steps", "121", "steps", "number of steps, in which the gears turn once"},
+                   {"steps", "121", "steps", "number of steps, in which the gears turn once", Bounds{3, 10'000}},
                    {"reach", "distance", "",
                     "distance: faces are near if their boxes are at most `within` apart along each side; share: if they overlap when "
                     "each is enlarged by this share of its longest side, as in phdMesh",
                     {"distance", "share"}},
-                   {"within", "250", "1/1000", "threshold for near faces: a length with distance, a share of the longest side with share"}},
+                   {"within", "250", "1/1000", "threshold for near faces: a length with distance, a share of the longest side with share", Bounds{1, 1000}}},
           .section = "applications",
           .place = 2,
           .problem = ProblemSize{.counts = "faces", .words = "{,} faces"},

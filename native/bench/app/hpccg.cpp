@@ -29,9 +29,10 @@ KIVIAT_EVERY_WIDTH void add_scaled(const double* x, double beta, const double* y
   for (std::int64_t i = 0; i < count; ++i) w[i] = x[i] + beta * y[i];
 }
 
+constexpr Bounds points_of_side{1, 1 << 20};
+
 HpccgDomain domain_of(const Trial& t, int rank) {
-  constexpr std::int64_t most = 1 << 20;
-  const std::int64_t nx = bounded(t, "nx", 1, most), ny = bounded(t, "ny", 1, most), nz = bounded(t, "nz", 1, most);
+  const std::int64_t nx = t.integer("nx"), ny = t.integer("ny"), nz = t.integer("nz");
   if (t.text("scaling") == "weak") return HpccgDomain::weak(nx, ny, nz, t.ranks(), rank);
   if (nz < t.ranks())
     throw Skip("scaling=strong: nz=" + std::to_string(nz) + " planes are fewer than the " + std::to_string(t.ranks()) +
@@ -49,7 +50,7 @@ class Program {
   static PhaseNames phase_names() { return {{"waxpby", "ddot", "sparsemv"}, {"halo", "allreduce"}}; }
   explicit Program(Trial& t)
       : t_(t),
-        steps_(static_cast<int>(bounded(t, "steps", 1, 10'000))),
+        steps_(static_cast<int>(t.integer("steps"))),
         domain_(domain_of(t, t.rank())),
         rows_(domain_.rows()),
         plane_(domain_.plane()),
@@ -382,11 +383,11 @@ BENCHMARK(hpccg,
                       {"residual", "1", "lower", "norm of the residual after the last step"},
                       {"error", "1", "lower", "largest deviation of the solution from the exact one, which is 1", true}},
           .nominal_s = 4,
-          .axes = {{"nx", "64", "points", "along x"},
-                   {"ny", "64", "points", "along y"},
-                   {"nz", "64", "points", "grid points along z: per rank, or in total with scaling=strong"},
+          .axes = {{"nx", "64", "points", "along x", points_of_side},
+                   {"ny", "64", "points", "along y", points_of_side},
+                   {"nz", "64", "points", "grid points along z: per rank, or in total with scaling=strong", points_of_side},
                    {"scaling", "weak", "", "weak: nx x ny x nz per rank; strong: nx x ny x nz in total", {"weak", "strong"}},
-                   {"steps", "149", "steps", "number of iterations; HPCCG executes 149 with its default limit of 150"}},
+                   {"steps", "149", "steps", "number of iterations; HPCCG executes 149 with its default limit of 150", Bounds{1, 10'000}}},
           .section = "applications",
           .place = 1,
           .problem = ProblemSize{.counts = "rows", .words = "{,} rows"},

@@ -21,10 +21,10 @@ struct Shape {
   ProcessGrid grid;
 };
 
+constexpr Bounds cells_of_side{1, 1 << 16};
+
 Shape shape_of(const Trial& t) {
-  constexpr std::int64_t most = 1 << 16;
-  const std::array<std::int64_t, 3> cells = {bounded(t, "nx", 1, most), bounded(t, "ny", 1, most),
-                                             bounded(t, "nz", 1, most)};
+  const std::array<std::int64_t, 3> cells = {t.integer("nx"), t.integer("ny"), t.integer("nz")};
   const bool weak = t.text("scaling") == "weak";
   const std::string size = "nx=" + t.text("nx") + " ny=" + t.text("ny") + " nz=" + t.text("nz");
   const auto grid = ProcessGrid::of(t.ranks(), cells, weak);
@@ -55,7 +55,7 @@ class Program {
  public:
   explicit Program(Trial& t)
       : t_(t),
-        steps_(static_cast<int>(bounded(t, "steps", 1, 1'000'000))),
+        steps_(static_cast<int>(t.integer("steps"))),
         shape_(shape_of(t)),
         md_(t.comm(), shape_.crystal, Subdomain(shape_.crystal, shape_.grid, t.rank()), phases_) {}
 
@@ -238,11 +238,11 @@ BENCHMARK(lj,
                       {"drift", "1", "lower", "relative change of the energy from the first step to the last", true},
                       {"memory", "B", "lower", "memory per atom, including ghosts and neighbour lists"}},
           .nominal_s = 2,
-          .axes = {{"nx", "20", "cells", "crystal cells along x, four atoms each"},
-                   {"ny", "20", "cells", "along y"},
-                   {"nz", "20", "cells", "along z"},
+          .axes = {{"nx", "20", "cells", "crystal cells along x, four atoms each", cells_of_side},
+                   {"ny", "20", "cells", "along y", cells_of_side},
+                   {"nz", "20", "cells", "along z", cells_of_side},
                    {"scaling", "weak", "", "weak: nx x ny x nz cells per rank; strong: nx x ny x nz cells in total", {"weak", "strong"}},
-                   {"steps", "100", "steps", "of 0.005 tau"}},
+                   {"steps", "100", "steps", "of 0.005 tau", Bounds{1, 1'000'000}}},
           .section = "applications",
           .place = 3,
           .problem = ProblemSize{.counts = "atoms", .words = "{,} atoms"},

@@ -41,18 +41,20 @@ inline GridShape nearest_square(int ranks) {
   return {rows, ranks / rows};
 }
 
+inline constexpr Bounds sides_of_grid{1, largest_int};
+
 inline Axis grid_rows_axis() {
   return {"p", "auto", "ranks",
-          "rows of the rank grid; auto: the most nearly square grid, with at most as many rows as columns"};
+          "rows of the rank grid; auto: the most nearly square grid, with at most as many rows as columns",
+          sides_of_grid};
 }
-inline Axis grid_columns_axis() { return {"q", "auto", "ranks", "columns of the rank grid"}; }
+inline Axis grid_columns_axis() { return {"q", "auto", "ranks", "columns of the rank grid", sides_of_grid}; }
 
 inline GridShape grid_shape(const Trial& t) {
   const std::int64_t ranks = t.ranks();
   const GridShape nearest = nearest_square(t.ranks());
   if (t.text("p") == "auto" && t.text("q") == "auto") return nearest;
-  const std::int64_t given_rows = bounded_or_auto(t, "p", 1, ranks, 0),
-                     given_columns = bounded_or_auto(t, "q", 1, ranks, 0);
+  const std::int64_t given_rows = integer_or(t, "p", 0), given_columns = integer_or(t, "q", 0);
   const std::int64_t rows = given_rows ? given_rows : ranks / given_columns,
                      columns = given_columns ? given_columns : ranks / given_rows;
   if (rows * columns != ranks)

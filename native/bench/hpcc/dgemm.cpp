@@ -21,8 +21,8 @@ constexpr int most_repetitions = 10;
 
 class Study {
  public:
-  explicit Study(Trial& t) : t_(t), scope_(scope_of(t)), threads_(static_cast<int>(bounded(t, "threads", 1, 4096))) {
-    const std::int64_t given = bounded_or_auto(t, "n", 1, 1'000'000, 0);
+  explicit Study(Trial& t) : t_(t), scope_(scope_of(t)), threads_(static_cast<int>(t.integer("threads"))) {
+    const std::int64_t given = integer_or(t, "n", 0);
     if (host::carries_payload()) blas_ = agreed_blas(t, threads_);
     order_ = given ? given : automatic_order();
     const std::int64_t bytes = 8 * Product::doubles(order_);
@@ -134,8 +134,8 @@ BENCHMARK(dgemm,
                       {"residual", "1", "lower", "|(alpha A B + beta C0) x - C x| / (|C| |x| n eps), the worst rank's; below 16 it passes", true}},
           .nominal_s = 20,
           .axes = {scope_axis(false), memory_axis(),
-                   {"n", "auto", "rows", "order of the matrices; auto: as memory allows; if memory is auto, too, the order that takes about 20 s"},
-                   {"threads", "1", "threads", "BLAS threads per rank"}},
+                   {"n", "auto", "rows", "order of the matrices; auto: as memory allows; if memory is auto, too, the order that takes about 20 s", Bounds{1, 1'000'000}},
+                   {"threads", "1", "threads", "BLAS threads per rank", Bounds{1, 4096}}},
           .headlines = {{.title = "DGEMM, per process", .metric = "rate", .place = 15}},
           .per_rank = true,
           .problem = ProblemSize{.counts = "order", .words = "order {}", .power = 2, .each = true});

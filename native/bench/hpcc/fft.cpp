@@ -61,7 +61,7 @@ class Study {
   static constexpr double enough_s = 2;  // repetitions end after this time
 
   FftShape chosen_shape() const {
-    const std::int64_t n = bounded_or_auto(t_, "n", 4, std::int64_t{1} << 50, 0);
+    const std::int64_t n = integer_or(t_, "n", 0);
     const std::int64_t bytes = memory_of(t_);
     if (n > 0) {
       const FftShape shape = shape_of_length(n, ranks_);
@@ -173,6 +173,6 @@ BENCHMARK(fft,
           .reports = {{"rate", "flop/s", "higher", "5 n log2 n / time of a forward transform; scope global: over all ranks, otherwise per rank"},
                       {"residual", "1", "lower", "largest deviation after a forward and a backward transform, divided by ln n eps; must be below 16", true}},
           .nominal_s = 5,
-          .axes = {scope_axis(true), memory_axis(), {"n", "auto", "", "length of the transform; auto: as memory allows"}},
+          .axes = {scope_axis(true), memory_axis(), {"n", "auto", "", "length of the transform; auto: as memory allows", Bounds{4, std::int64_t{1} << 50}}},
           .headlines = {{.title = "FFT", .metric = "rate", .place = 18}},
           .problem = ProblemSize{.counts = "n", .words = "n {}"});

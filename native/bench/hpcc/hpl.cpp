@@ -75,13 +75,13 @@ class Study {
   static Plan plan_of(const Trial& t) {
     Plan plan;
     plan.grid = grid_shape(t);
-    plan.depth = static_cast<int>(bounded(t, "depth", 0, 1));
+    plan.depth = static_cast<int>(t.integer("depth"));
     plan.threads = openmp_threads(t);
     plan.seed = t.seed();
     if (const std::string route = t.text("bcast"); route != "auto") plan.route = route_named(route);
     if (const std::string swap = t.text("swap"); swap != "auto") plan.swap = swap_named(swap);
-    const std::int64_t given_order = bounded_or_auto(t, "n", 1, most_order, 0);
-    const std::int64_t given_block = bounded_or_auto(t, "nb", 1, 100'000, 0);
+    const std::int64_t given_order = integer_or(t, "n", 0);
+    const std::int64_t given_block = integer_or(t, "nb", 0);
     return given_order ? of_order(plan, given_order, given_block) : largest(plan, memory_of(t) / 8, given_block);
   }
 
@@ -176,12 +176,12 @@ BENCHMARK(hpl,
                       {"order", "1", "higher", "N"}},
           .nominal_s = 60,
           .axes = {memory_axis(),
-                   {"n", "auto", "rows", "order of the matrix; auto: as large as memory allows"},
-                   {"nb", "auto", "columns", "width of blocks and panels; auto: 192, or less if ranks would have no work"},
+                   {"n", "auto", "rows", "order of the matrix; auto: as large as memory allows", Bounds{1, most_order}},
+                   {"nb", "auto", "columns", "width of blocks and panels; auto: 192, or less if ranks would have no work", Bounds{1, 100'000}},
                    grid_rows_axis(), grid_columns_axis(),
-                   {"threads", "1", "threads", "threads per rank, including those of the BLAS"},
+                   {"threads", "1", "threads", "threads per rank, including those of the BLAS", threads_of_rank},
                    {"bcast", "auto", "", "broadcast of a panel along a grid row; auto: ring_first", with_auto(route_names)},
                    {"swap", "auto", "", "exchange of rows within a grid column; auto: roll", with_auto(swap_names)},
-                   {"depth", "1", "panels", "number of panels factored ahead of the update of the remaining matrix, 0 or 1"}},
+                   {"depth", "1", "panels", "number of panels factored ahead of the update of the remaining matrix", Bounds{0, 1}}},
           .headlines = {{.title = "HPL", .metric = "rate", .place = 14}},
           .problem = ProblemSize{.counts = "order", .words = "order {}", .power = 2});

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t most_pairs = 256, most_simulated_pairs = 32;
 
 std::int64_t number_of_pairs(const Trial& t) {
-  return bounded_or_auto(t, "pairs", 1, 1'000'000, t.deterministic() ? most_simulated_pairs : most_pairs);
+  return integer_or(t, "pairs", t.deterministic() ? most_simulated_pairs : most_pairs);
 }
 
 class Study {
@@ -22,7 +22,7 @@ class Study {
   explicit Study(Trial& t)
       : t_(t),
         budget_s_(seconds_of_axis(t, "pair_ms") / 2),
-        long_bytes_(long_bytes(t)),
+        long_bytes_(t.integer("long")),
         pairs_(strided_pairs(t.ranks(), number_of_pairs(t), t.seed())),
         round_trips_(t, long_bytes_),
         latency_s_(pairs_.size(), 0),
@@ -103,6 +103,6 @@ BENCHMARK(pair_pingpong,
                       {"bandwidth_min", "B/s", "higher"},
                       {"bandwidth_max", "B/s", "higher"}},
           .nominal_s = 1,
-          .axes = {{"pairs", "auto", "pairs", "number of pairs, spread evenly; auto: all pairs, at most 256, on simulated machines 32"},
-                   {"pair_ms", "4", "ms", "time for each pair"},
+          .axes = {{"pairs", "auto", "pairs", "number of pairs, spread evenly; auto: all pairs, at most 256, on simulated machines 32", Bounds{1, 1'000'000}},
+                   {"pair_ms", "4", "ms", "time for each pair", milliseconds_bounds},
                    long_axis("2000000")});

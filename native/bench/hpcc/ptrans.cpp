@@ -48,8 +48,8 @@ class Study {
 
   BlockMatrix matrix_of() const {
     const GridShape grid = grid_shape(t_);
-    const std::int64_t given_block = bounded_or_auto(t_, "nb", 1, 1 << 20, 0);
-    const std::int64_t given_order = bounded_or_auto(t_, "n", 1, 10'000'000, 0);
+    const std::int64_t given_block = integer_or(t_, "nb", 0);
+    const std::int64_t given_order = integer_or(t_, "n", 0);
     const double elements = static_cast<double>(memory_bytes_ - buffer_bytes_) / (2 * sizeof(double));
     const auto most_order = static_cast<std::int64_t>(std::sqrt(elements * t_.ranks()));
     BlockMatrix matrix{given_order ? given_order : most_order, given_block, grid, t_.rank()};
@@ -140,8 +140,8 @@ BENCHMARK(ptrans,
                                                  "here no element may be wrong", true}},
           .nominal_s = 30,
           .axes = {memory_axis(),
-                   {"n", "auto", "", "order of the matrices; auto: from memory"},
-                   {"nb", "auto", "", "order of the blocks; auto: 128, less for small matrices"},
+                   {"n", "auto", "", "order of the matrices; auto: from memory", Bounds{1, 10'000'000}},
+                   {"nb", "auto", "", "order of the blocks; auto: 128, less for small matrices", Bounds{1, 1 << 20}},
                    grid_rows_axis(),
                    grid_columns_axis()},
           .problem = ProblemSize{.counts = "order", .words = "matrix order {}", .power = 2});

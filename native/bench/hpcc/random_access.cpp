@@ -28,7 +28,7 @@ class Study {
       : t_(t),
         scope_(scope_of(t)),
         idle_(!computes(t, scope_)),
-        time_s_(static_cast<double>(bounded(t, "time_s", 1, 36'000))),
+        time_s_(static_cast<double>(t.integer("time_s"))),
         share_{bits_of(memory_of(t) * parts()), parts()},
         mine_(scope_ == Scope::global ? t.rank() : 0),
         pages_(pages_of(t, idle_ ? 1 : share_.count(mine_) * sizeof(std::uint64_t))),
@@ -160,6 +160,6 @@ BENCHMARK(random_access,
                       {"errors", "%", "lower", "words that are wrong after a replay; HPC Challenge allows 1 %, "
                                                "here there must be none", true}},
           .nominal_s = 40,
-          .axes = {scope_axis(true), memory_axis(), {"time_s", "20", "s", "time limit, which bounds the number of updates"}},
+          .axes = {scope_axis(true), memory_axis(), {"time_s", "20", "s", "time limit, which bounds the number of updates", Bounds{1, 36'000}}},
           .headlines = {{.title = "RandomAccess", .metric = "updates", .place = 17}},
           .problem = ProblemSize{.counts = "words", .words = "table {} words"});

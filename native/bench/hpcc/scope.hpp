@@ -16,7 +16,7 @@ inline Axis scope_axis(bool has_global) {
             "",
             "single: one rank alone; star: all ranks at once, each with its own problem",
             {"single", "star"}};
-  if (has_global) axis.help += "; global: all ranks together on one problem", axis.values.push_back("global");
+  if (has_global) axis.help += "; global: all ranks together on one problem", axis.accepted.words.push_back("global");
   return axis;
 }
 

@@ -160,7 +160,7 @@ BENCHMARK(stream,
                       {"scale", "B/s", "higher", "b = 3 c, 16 B per element"},
                       {"add", "B/s", "higher", "c = a + b, 24 B per element"}},
           .nominal_s = 20,
-          .axes = {scope_axis(false), memory_axis(), {"threads", "1", "threads", "threads of each rank"}},
+          .axes = {scope_axis(false), memory_axis(), {"threads", "1", "threads", "threads of each rank", threads_of_rank}},
           .headlines = {{.title = "STREAM triad, per process", .metric = "triad", .place = 16}},
           .per_rank = true,
           .problem = ProblemSize{.counts = "array_bytes", .words = "arrays of {} B on each rank", .each = true});

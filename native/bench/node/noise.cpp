@@ -13,17 +13,15 @@ using namespace kiviat;
 
 namespace {
 
-double microseconds_of(const Trial& t, const char* axis, std::int64_t least) {
-  return 1e-6 * static_cast<double>(bounded(t, axis, least, 1'000'000));
-}
+double microseconds_of(const Trial& t, const char* axis) { return 1e-6 * static_cast<double>(t.integer(axis)); }
 
 class Study {
  public:
   explicit Study(Trial& t)
       : t_(t),
-        quantum_s_(microseconds_of(t, "quantum_us", 1)),
-        threshold_s_(microseconds_of(t, "threshold_us", 0)),
-        quanta_(std::llround(1e-3 * static_cast<double>(bounded(t, "time_ms", 1, 86'400'000)) / quantum_s_)) {
+        quantum_s_(microseconds_of(t, "quantum_us")),
+        threshold_s_(microseconds_of(t, "threshold_us")),
+        quanta_(std::llround(1e-3 * static_cast<double>(t.integer("time_ms")) / quantum_s_)) {
     if (quanta_ < 1 || quanta_ > most_quanta)
       throw UsageError("time_ms=" + t.text("time_ms") + " contains " + std::to_string(quanta_) +
                        " quanta of quantum_us=" + t.text("quantum_us") + ": choose both so that there are 1 to " +
@@ -148,8 +146,8 @@ BENCHMARK(noise,
                       {"detour_max", "s", "lower", "longest quantum of a rank minus its shortest one: maximum over ranks"},
                       {"detour_rate", "1/s", "lower", "detours above threshold_us per second of a rank: mean over ranks"}},
           .nominal_s = 1.1,
-          .axes = {{"quantum_us", "100", "us", "duration of the quantum of work"},
-                   {"time_ms", "1000", "ms", "time during which the quantum is repeated"},
-                   {"threshold_us", "5", "us", "quanta that take this much longer than the shortest one count as detours"}},
+          .axes = {{"quantum_us", "100", "us", "duration of the quantum of work", Bounds{1, 1'000'000}},
+                   {"time_ms", "1000", "ms", "time during which the quantum is repeated", Bounds{1, 86'400'000}},
+                   {"threshold_us", "5", "us", "quanta that take this much longer than the shortest one count as detours", Bounds{0, 1'000'000}}},
           .section = "overhead",
           .place = 3);

@@ -11,7 +11,7 @@ namespace kiviat {
 
 inline std::vector<Axis> onesided_axes() {
   return {{"window", "1", "operations",
-           "operations in flight, each on separate memory, completed together (osu_put_bw: 64)"},
+           "operations in flight, each on separate memory, completed together (osu_put_bw: 64)", window_bounds},
           {"epoch",
            "flush",
            "",

@@ -78,9 +78,11 @@ class Host {
 
 inline std::vector<Axis> overhead_axes() {
   return {
-      {"base_percent", "2", "%", "iterations that are at most this much slower than the base time count towards it"},
-      {"stop_percent", "50", "%", "an iteration that is this much slower than the base time ends the growth of work"},
-      {"repetitions", "7", "", "repetitions of the method; fewer if they take more than 5 seconds"}};
+      {"base_percent", "2", "%", "iterations that are at most this much slower than the base time count towards it",
+       Bounds{0, 1000}},
+      {"stop_percent", "50", "%", "an iteration that is this much slower than the base time ends the growth of work",
+       Bounds{0, 1000}},
+      {"repetitions", "7", "", "repetitions of the method; fewer if they take more than 5 seconds", Bounds{1, 1000}}};
 }
 
 inline std::vector<Quantity> overhead_reports() {
@@ -112,10 +114,10 @@ inline void overhead_table(Trial& t, const std::vector<Overhead>& all) {
 
 inline void measure_overhead(Trial& t, Side side) {
   constexpr double most_s = 5;
-  const auto percent = [&](const char* axis) { return static_cast<double>(bounded(t, axis, 0, 1000)) / 100; };
+  const auto percent = [&](const char* axis) { return static_cast<double>(t.integer(axis)) / 100; };
   OverheadSettings settings{.base = percent("base_percent"), .stop = percent("stop_percent")};
   if (t.deterministic()) settings.loop_s = settings.point_s = settings.long_s = 0;  // one iteration suffices
-  const std::int64_t repetitions = t.deterministic() ? 1 : bounded(t, "repetitions", 1, 1000);
+  const std::int64_t repetitions = t.deterministic() ? 1 : t.integer("repetitions");
   if (settings.base >= settings.stop)
     throw UsageError("base_percent=" + t.text("base_percent") + " is not below stop_percent=" + t.text("stop_percent"));
   Host host(t, side);

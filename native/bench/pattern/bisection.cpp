@@ -8,8 +8,8 @@
 using namespace kiviat;
 
 static void bisection(Trial& t) {
-  const int halves = static_cast<int>(bounded(t, "halves", 0, 1000));
-  Flood flood(t, long_bytes(t), seconds_of_axis(t, "time_ms"));
+  const int halves = static_cast<int>(t.integer("halves"));
+  Flood flood(t, t.integer("long"), seconds_of_axis(t, "time_ms"));
   t.study([&] {
     std::vector<std::string> names = {"fixed"};
     for (int half = 1; half <= halves; ++half) names.push_back("random " + std::to_string(half));
@@ -42,7 +42,7 @@ BENCHMARK(bisection,
                       {"random_bandwidth_min", "B/s", "higher", "both directions, minimum over random halves"},
                       {"random_bandwidth_max", "B/s", "higher", "both directions, maximum over random halves"}},
           .nominal_s = 4,
-          .axes = {{"halves", "8", "halves", "random halves, seeded"}, time_axis("250"), long_axis("1048576")},
+          .axes = {{"halves", "8", "halves", "random halves, seeded", Bounds{0, 1000}}, time_axis("250"), long_axis("1048576")},
           .section = "pairs",
           .place = 4,
           .headlines = {{.title = "Bisection, both ways", .metric = "bandwidth", .place = 13}});

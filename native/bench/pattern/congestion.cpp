@@ -17,7 +17,7 @@ std::vector<bool> victims_among(const Trial& t) {
   const int number = std::ranges::max(nodes) + 1;
   const std::string split = t.text("split");
   const bool by_node = split == "nodes" || (split == "auto" && number >= 2 * least_of_role);
-  const double share = static_cast<double>(bounded(t, "victims", 1, 99)) / 100;
+  const double share = static_cast<double>(t.integer("victims")) / 100;
   auto victims = victims_of(nodes, by_node, share, t.seed());
   // Groups may have different numbers of nodes; all skip the case if one has too few.
   if (t.worst(victims ? 0 : 1) > 0)
@@ -31,11 +31,11 @@ class CongestionStudy {
   explicit CongestionStudy(Trial& t)
       : t_(t),
         phase_s_(seconds_of_axis(t, "phase_ms") / (t.deterministic() ? 100 : 1)),
-        repetitions_(t.deterministic() ? 1 : bounded(t, "repetitions", 1, 1000)),
+        repetitions_(t.deterministic() ? 1 : t.integer("repetitions")),
         is_victim_(victims_among(t)),
         mine_(is_victim_[static_cast<std::size_t>(t.rank())]) {
     for (int rank = 0; rank < t.ranks(); ++rank) members_[is_victim_[static_cast<std::size_t>(rank)]].push_back(rank);
-    const std::int64_t bytes = long_bytes(t), load = bounded(t, "load", 1, 1'000'000'000);
+    const std::int64_t bytes = t.integer("long"), load = t.integer("load");
     const int congestors = static_cast<int>(members_[false].size());
     if (mine_)
       victims_ = std::make_unique<Victims>(t, bytes);
@@ -233,14 +233,14 @@ BENCHMARK(congestion,
           .sized = false,
           .reports = congestion_reports(),
           .nominal_s = 8,
-          .axes = {{"victims", "20", "%", "share of nodes or ranks that are victims, chosen by the seed; at least two have each role"},
+          .axes = {{"victims", "20", "%", "share of nodes or ranks that are victims, chosen by the seed; at least two have each role", Bounds{1, 99}},
                    {"split", "auto", "", "unit to which roles are assigned: nodes or ranks; auto: nodes if there are at least four", {"auto", "nodes", "ranks"}},
                    {"congestors", "all", "", "what congests: all patterns in turn, those without one-sided operations, or one",
                     {"all", "two_sided", "alltoall", "incast", "broadcast", "put_incast", "get_broadcast"}},
-                   {"load", "65536", "B", "message size of the congestors"},
+                   {"load", "65536", "B", "message size of the congestors", Bounds{1, 1'000'000'000}},
                    long_axis("131072"),
-                   {"phase_ms", "100", "ms", "time for each victim pattern with each congestor pattern"},
-                   {"repetitions", "3", "", "repetitions of the whole procedure"}},
+                   {"phase_ms", "100", "ms", "time for each victim pattern with each congestor pattern", milliseconds_bounds},
+                   {"repetitions", "3", "", "repetitions of the whole procedure", Bounds{1, 1000}}},
           .section = "congestion",
           .place = 1,
           .tabled = false);

@@ -121,7 +121,7 @@ inline Quantity middle_to_first() {
 }
 
 inline std::vector<Axis> dense_axes(std::vector<Axis> more = {}) {
-  more.push_back({"phase_ms", "10", "ms", "duration of each phase, in each of three passes"});
+  more.push_back({"phase_ms", "10", "ms", "duration of each phase, in each of three passes", milliseconds_bounds});
   return more;
 }
 

@@ -5,7 +5,7 @@
 using namespace kiviat;
 
 static void dense_random(Trial& t) {
-  Dense dense(t, static_cast<int>(bounded(t, "phases", 1, 10'000)), [&](int phase) {
+  Dense dense(t, static_cast<int>(t.integer("phases")), [&](int phase) {
     return random_phase(t.ranks(), t.seed() + static_cast<std::uint64_t>(phase), t.rank());
   });
   t.study(std::ref(dense));
@@ -19,7 +19,7 @@ BENCHMARK(dense_random,
           .sizes = study_sizes,
           .reports = dense_reports(),
           .nominal_s = 1,
-          .axes = dense_axes({{"phases", "16", "phases", "shuffles"}}),
+          .axes = dense_axes({{"phases", "16", "phases", "shuffles", Bounds{1, 10'000}}}),
           .section = "dense",
           .place = 4,
           .tabled = false);

@@ -23,7 +23,7 @@ class DistanceStudy {
   explicit DistanceStudy(Trial& t)
       : t_(t),
         budget_s_(seconds_of_axis(t, "pair_ms") / rounds),
-        long_bytes_(long_bytes(t)),
+        long_bytes_(t.integer("long")),
         distances_(distances_of(t)),
         round_trips_(t, long_bytes_) {}
 
@@ -91,7 +91,7 @@ BENCHMARK(distance,
                       {"farthest_bandwidth", "B/s", "higher"}},
           .nominal_s = 1,
           .axes = {{"distances", "doubling", "", "doubling: 1, 2, 4 … and P/2; all: 1 to P - 1", {"doubling", "all"}},
-                   {"pair_ms", "50", "ms", "time for each distance and size"},
+                   {"pair_ms", "50", "ms", "time for each distance and size", milliseconds_bounds},
                    long_axis("1048576")},
           .section = "pairs",
           .place = 1,

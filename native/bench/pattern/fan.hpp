@@ -196,7 +196,8 @@ inline std::vector<Axis> fan_axes(const std::string& others) {
            {"doubling", "all"}},
           window_axis(),
           {"phase_ms", "10", "ms",
-           "time for each number of " + others + ", for bandwidth and round trips, in each of five passes"}};
+           "time for each number of " + others + ", for bandwidth and round trips, in each of five passes",
+           milliseconds_bounds}};
 }
 
 }  // namespace kiviat

@@ -124,8 +124,8 @@ class Flood {
 };
 
 inline Axis time_axis(std::string milliseconds) {
-  return {"time_ms", std::move(milliseconds), "ms",
-          "timed part of streaming, after an untimed part of a quarter of it"};
+  return {"time_ms", std::move(milliseconds), "ms", "timed part of streaming, after an untimed part of a quarter of it",
+          milliseconds_bounds};
 }
 
 }  // namespace kiviat

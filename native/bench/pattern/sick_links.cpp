@@ -30,11 +30,11 @@ class SickLinksStudy {
       : t_(t),
         group_(t.comm()),
         budget_s_(seconds_of_axis(t, "pair_ms") / 2),
-        bytes_{short_bytes, long_bytes(t)},
+        bytes_{short_bytes, t.integer("long")},
         rounds_(sick_rounds(t.ranks(), t.text("rounds"))),
         schedule_(t.ranks(), t.seed()),
         round_trips_(t, bytes_[1]) {
-    rules_.least_factor = 1 + static_cast<double>(bounded(t, "slower_by", 1, 1000)) / 100;
+    rules_.least_factor = 1 + static_cast<double>(t.integer("slower_by")) / 100;
   }
 
   void operator()() {
@@ -236,8 +236,8 @@ BENCHMARK(sick_links,
           .nominal_s = 2,
           .axes = {{"rounds", "log", "", "log: 8 + 4 log2 P rounds; sqrt: 2 sqrt P if that is more; all: every pair",
                     {"log", "sqrt", "all"}},
-                   {"slower_by", "20", "%", "ranks and links that are less than this slower count as healthy"},
-                   {"pair_ms", "10", "ms", "time for each pair"},
+                   {"slower_by", "20", "%", "ranks and links that are less than this slower count as healthy", Bounds{1, 1000}},
+                   {"pair_ms", "10", "ms", "time for each pair", milliseconds_bounds},
                    long_axis("262144")},
           .section = "pairs",
           .place = 5);

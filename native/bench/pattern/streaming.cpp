@@ -10,7 +10,7 @@ using namespace kiviat;
 static void streaming(Trial& t) {
   const bool together = t.text("pairs") == "together";
   const auto ways = t.text("ways") == "both" ? Flood::Ways::both : Flood::Ways::one;
-  Flood flood(t, long_bytes(t), seconds_of_axis(t, "time_ms"), ways);
+  Flood flood(t, t.integer("long"), seconds_of_axis(t, "time_ms"), ways);
   const int partner = far_partner(t.ranks(), t.rank()), pairs = t.ranks() / 2;
   t.study([&] {
     flood.verify(partner);

@@ -11,7 +11,9 @@
 
 namespace kiviat {
 
-inline Axis form_axis() { return {"form_ms", "10", "ms", "time for each form, in each of seven passes"}; }
+inline Axis form_axis() {
+  return {"form_ms", "10", "ms", "time for each form, in each of seven passes", milliseconds_bounds};
+}
 
 class ComparedRoundTrips {
  public:

@@ -26,7 +26,7 @@ class PartitionedPingPong {
   explicit PartitionedPingPong(Trial& t)
       : t_(t),
         peer_(1 - t.rank()),
-        partitions_(static_cast<int>(bounded(t, "partitions", 1, 10'000))),
+        partitions_(static_cast<int>(t.integer("partitions"))),
         form_s_(seconds_of_axis(t, "form_ms")),
         m_(t, peer_),
         out_(m_.out.first().data()),
@@ -126,6 +126,6 @@ BENCHMARK(partitioned_pingpong,
                       {"time_parts", "s", "lower", "half of a round trip of a persistent message for each partition"},
                       {"bandwidth", "B/s", "higher", "message size over time"}},
           .nominal_s = 0.3,
-          .axes = {{"partitions", "8", "partitions", "equal partitions of a message, each made ready by itself"}, form_axis()},
+          .axes = {{"partitions", "8", "partitions", "equal partitions of a message, each made ready by itself", Bounds{1, 10'000}}, form_axis()},
           .section = "pt2pt",
           .tabled = false);

@@ -34,15 +34,16 @@ struct Messages {
   Buffer &out, &in;
 };
 
-inline Axis distance_axis() { return {"distance", "1", "ranks", "distance of the partner from rank 0"}; }
-
-inline Axis window_axis() { return {"window", "64", "messages", "messages in flight per pair (IMB uses 256)"}; }
-
-inline int window_of(const Trial& t) {
-  const std::int64_t window = t.integer("window");
-  if (window < 1 || window > 1'000'000) throw UsageError("window=" + std::to_string(window) + ": give 1 to 1000000");
-  return static_cast<int>(window);
+inline Axis distance_axis() {
+  return {"distance", "1", "ranks", "distance of the partner from rank 0", Bounds{1, largest_int}};
 }
+
+inline constexpr Bounds window_bounds{1, 1'000'000};
+inline Axis window_axis() {
+  return {"window", "64", "messages", "messages in flight per pair (IMB uses 256)", window_bounds};
+}
+
+inline int window_of(const Trial& t) { return static_cast<int>(t.integer("window")); }
 
 // Returns how many messages of `bytes` bytes a checked window has. While windows are timed, their messages share
 // memory, as in the programs of IMB and OSU, and only the last to arrive could be looked at. So checks send windows

@@ -12,8 +12,7 @@ namespace {
 
 class Startup {
  public:
-  explicit Startup(Trial& t)
-      : t_(t), repetitions_(bounded(t, "repetitions", 1, 10'000)), in_world_(ranks_in_world(t)) {}
+  explicit Startup(Trial& t) : t_(t), repetitions_(t.integer("repetitions")), in_world_(ranks_in_world(t)) {}
 
   void operator()() {
     t_.report("init_time", t_.worst(t_.session().mpi_init_s));
@@ -106,5 +105,5 @@ BENCHMARK(startup,
                       {"first_barrier_time", "s", "lower", "the first MPI_Barrier on that communicator"},
                       {"session_finalize_time", "s", "lower", "freeing the communicator, and MPI_Session_finalize"}},
           .nominal_s = 0.1,
-          .axes = {{"repetitions", "20", "", "sessions, one after the other"}},
+          .axes = {{"repetitions", "20", "", "sessions, one after the other", Bounds{1, 10'000}}},
           .section = "startup");

@@ -9,13 +9,14 @@
 namespace kiviat {
 
 inline std::vector<Axis> thread_axes(std::vector<Axis> more = {}) {
-  more.insert(more.begin(), {{"threads", "2", "threads", "threads of each rank that communicate at the same time"},
-                             {"channel",
-                              "tag",
-                              "",
-                              "how messages of threads are distinguished: by tags within one communicator, or by a "
-                              "communicator for each",
-                              {"tag", "communicator"}}});
+  more.insert(more.begin(),
+              {{"threads", "2", "threads", "threads of each rank that communicate at the same time", Bounds{1, 1024}},
+               {"channel",
+                "tag",
+                "",
+                "how messages of threads are distinguished: by tags within one communicator, or by a "
+                "communicator for each",
+                {"tag", "communicator"}}});
   return more;
 }
 
@@ -66,11 +67,7 @@ class ThreadPairs {
   static constexpr double least_batch_s = 2e-3;
 
  private:
-  static int threads_of(const Trial& t) {
-    const std::int64_t threads = t.integer("threads");
-    if (threads < 1 || threads > 1024) throw UsageError("threads=" + std::to_string(threads) + ": give 1 to 1024");
-    return static_cast<int>(threads);
-  }
+  static int threads_of(const Trial& t) { return static_cast<int>(t.integer("threads")); }
 
   struct Messages {
     Buffer *out, *in;

@@ -15,6 +15,9 @@ from kiviat.record import InputError
 from kiviat.record.plain import whole_number
 from kiviat.record.suggestion import suggestion
 from kiviat.record.types import Scalar
+from kiviat.record.units import format_size
+
+_UNLIMITED = 2**31 - 1  # numbers of ranks have no smaller bound
 
 
 @dataclass(frozen=True)
@@ -61,12 +64,28 @@ class RankRule:
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a benchmark. `values` are the allowed ones; empty if they cannot be enumerated."""
+    """An axis of a benchmark.
+
+    `values` are the allowed ones; empty if they cannot be enumerated. Whole numbers must lie between `least`
+    and `most`, inclusive, if these are not None.
+    """
 
     name: str
     default: Scalar
     values: tuple[Scalar, ...]
     help: str
+    unit: str = ""
+    least: int | None = None
+    most: int | None = None
+
+    @property
+    def bounds(self) -> str:
+        """The bounds as text, such as "1 to 1,000", "0 or more" or "1 KiB to 1 PiB"; empty if unknown."""
+        if self.least is None or self.most is None:
+            return ""
+        if self.unit == "B":
+            return f"{format_size(self.least)} to {format_size(self.most)}"
+        return f"{self.least:,} or more" if self.most >= _UNLIMITED else f"{self.least:,} to {self.most:,}"
 
 
 @dataclass(frozen=True)
@@ -110,6 +129,9 @@ class Benchmark:
                 number_or_text(axis["default"]),
                 tuple(number_or_text(value) for value in axis.get("values") or ()),
                 axis.get("help", ""),
+                axis.get("unit", ""),
+                axis.get("least"),
+                axis.get("most"),
             )
             for axis in data.get("axes", [])
         ]

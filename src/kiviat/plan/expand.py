@@ -202,6 +202,14 @@ def _value(axis: Axis, value: Scalar, where: str) -> Scalar:
         raise InputError(f"{axis.name} is {value!r} in {where}; give {kind}")
     if isinstance(value, str) and (not value or any(blank in value for blank in " \t\n=/")):
         raise InputError(f"{axis.name} is {value!r} in {where}; give one word without blanks, = and /")
+    return value if isinstance(value, str) else _bounded(axis, value, value, where)
+
+
+def _bounded(axis: Axis, number: int | float, value: Scalar, where: str) -> Scalar:
+    """Return `value`, which states `number`, or raise InputError if the axis does not accept that number."""
+    if axis.least is not None and axis.most is not None and not axis.least <= number <= axis.most:
+        others = f", or {AUTO}" if axis.default == AUTO else ""
+        raise InputError(f"{axis.name} is {value!r} in {where}; give {axis.bounds}{others}")
     return value
 
 
@@ -216,7 +224,7 @@ def _number_or_auto(axis: Axis, value: Scalar, where: str) -> Scalar:
         raise InputError(
             f"{axis.name} is {value!r} in {where}; give a whole number such as 4096 or 2G, or auto"
         ) from None
-    return size if word == str(value) else f"{AUTO}:{size}"
+    return _bounded(axis, size, size if word == str(value) else f"{AUTO}:{size}", where)
 
 
 def _marks(group: Group, benchmark: Benchmark) -> dict[str, Scalar]:

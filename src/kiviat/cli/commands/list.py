@@ -81,7 +81,7 @@ def _print_one(benchmark: Benchmark) -> None:
         if fact:
             print(f"  {name:12}{fact}")
     for axis in benchmark.axes.values():
-        values = f" ({', '.join(str(value) for value in axis.values)})" if axis.values else ""
-        text = f"--set {axis.name}={axis.default}: {axis.help}{values}"
+        accepted = ", ".join(map(str, axis.values)) or axis.bounds
+        text = f"--set {axis.name}={axis.default}: {axis.help}" + f" ({accepted})" * bool(accepted)
         print(textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="      "))
     print()
