@@ -198,7 +198,7 @@ def test_the_legend_hides_a_system(open_page: Open) -> None:
 
 def test_the_picture_can_be_read_aloud_and_printed(open_page: Open) -> None:
     page = open_page(everything()[1], theme="dark")
-    picture = page.get_by_role("img", name="Kiviat diagram")
+    picture = page.get_by_role("application", name="Kiviat diagram")
     words = picture.locator("desc").text_content() or ""
     assert "run-a, measured: HPL 0.00458" in words and "sim, predicted:" in words
     levels = page.locator("h1, h2, h3").evaluate_all(

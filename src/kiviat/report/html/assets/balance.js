@@ -40,6 +40,7 @@
   document.querySelectorAll("svg:has([data-tip])").forEach((picture) => {
     let chosen = -1;
     picture.setAttribute("tabindex", 0);
+    picture.setAttribute("role", "application"); // of an image, screen readers would keep the arrow keys to themselves
     picture.addEventListener("keydown", (event) => {
       const marks = [...picture.querySelectorAll(":not(.off) > [data-tip]")];
       if (event.key === "Escape") leave();
