@@ -111,7 +111,7 @@ def test_one_command_from_nothing_to_a_report(kiviat: Kiviat, plan: Path, tmp_pa
         assert list(validator.iter_errors(record)) == []
         assert (record["outcome"], record["check"]) == ("ok", "passed")
 
-    assert done.stdout.startswith("plan tiny: 5 cases in 2 launches with Open MPI")
+    assert done.stdout.startswith("plan tiny: 5 cases on 2 ranks in 2 launches with Open MPI")
     assert "5 cases measured in 2 launches" in done.stdout
     assert "\n1. " in done.stdout
     assert f"results  runs/{path.name}  (`kiviat show {path.name}`)" in done.stdout
@@ -190,7 +190,7 @@ def test_options_reach_the_cases(kiviat: Kiviat, plan: Path) -> None:
     options = ["-m", "64", "--budget", "0.5", "--target", "5"]
     options += ["--sync", "barrier", "--seed", "7", "--launches", "3"]
     done = kiviat("run", plan, "allreduce", "-n", "2", *options, "--dry-run")
-    assert done.stdout.startswith("plan tiny: 1 case in 3 launches")
+    assert done.stdout.startswith("plan tiny: 1 case on 2 ranks in 3 launches")
     assert (
         "  allreduce/ranks=2/bytes=64/sync=barrier allreduce ranks=2 bytes=64 "
         "budget_s=0.5 min_samples=5 sync=barrier target=0.05 seed=7\n"
@@ -213,7 +213,7 @@ def test_cases_are_launched_until_their_interval_is_narrow(kiviat: Kiviat, tmp_p
     """A case gets the launches that its interval needs, at most those allowed, also in a resumed run."""
     words = ("run", "pingpong", "-m", "8", "-n", "2", "--launches", "1", "--budget", "0.01")
     wide = kiviat(*words, "--interval", "99")
-    assert wide.stdout.startswith("plan pingpong: 1 case in 1 launch, at most 25 of a case, with ")
+    assert wide.stdout.startswith("plan pingpong: 1 case on 2 ranks in 1 launch, at most 25 of a case, with ")
     assert "launch 6 of at most 25" in wide.stderr and "launch 7" not in wide.stderr
     narrow = kiviat(*words, "--interval", "0.0001", "--launches-max", "7", "-o", "narrow")
     assert "launch 7 of at most 7" in narrow.stderr and narrow.returncode == 0
@@ -245,7 +245,7 @@ def test_a_run_of_some_benchmarks_is_named_after_them(kiviat: Kiviat) -> None:
 def test_a_plan_is_named_like_a_benchmark(kiviat: Kiviat) -> None:
     by_old_option = kiviat("run", "--plan", "standard", "-n", "2", "barrier", "--dry-run").stdout
     by_name = kiviat("run", "standard", "barrier", "-n", "2", "--dry-run").stdout
-    assert by_name.startswith("plan standard: 1 case in 5 launches")
+    assert by_name.startswith("plan standard: 1 case on 2 ranks in 5 launches")
     assert by_name == by_old_option
 
 

@@ -47,7 +47,7 @@ from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine.host.activity import Usage
 from kiviat.plan import Estimate, Plan, estimate, load_arrangements
 from kiviat.record import InputError, NotStartedError, Record, before_start
-from kiviat.record.units import counted
+from kiviat.record.units import counted, listed
 from kiviat.store import RunDirectory, call_run, find_run
 from kiviat.store.read import load
 
@@ -351,7 +351,7 @@ def _announce(planned: _Planned) -> None:
     plan, toolchain, expected = planned.plan, planned.programs.toolchain, planned.expected
     more = "" if plan.launches_max is None else f", at most {plan.launches_max} of a case,"
     words = (
-        f"plan {visible_cell(plan.name)}: {counted(len(plan.cases), 'case')} in "
+        f"plan {visible_cell(plan.name)}: {counted(len(plan.cases), 'case')} on {_ranks_of(plan)} in "
         f"{counted(plan.launches, 'launch')}{more} with {toolchain.name}"
     )
     # The duration of a simulation does not follow from the time that it simulates.
@@ -372,6 +372,15 @@ def _announce(planned: _Planned) -> None:
     for reason in plan.left_out:
         print(f"left out: {reason}")
     sys.stdout.flush()
+
+
+def _ranks_of(plan: Plan) -> str:
+    """Return the numbers of ranks of the cases, such as "2 and 4 ranks", which may be fewer than -n gives."""
+    numbers = sorted({case.ranks for case in plan.cases})
+    if len(numbers) == 1:
+        return counted(numbers[0], "rank")
+    words = listed([*map(str, numbers)]) if len(numbers) < 5 else f"{numbers[0]} to {numbers[-1]}"
+    return f"{words} ranks"
 
 
 def _print_dry_run(planned: _Planned) -> None:
