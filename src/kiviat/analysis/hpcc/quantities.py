@@ -139,13 +139,17 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A system. `origin` is measured, predicted, reported or published; `sizes` ascend and are not empty."""
+    """A system. `origin` is measured, predicted, reported or published; `sizes` ascend and are not empty.
+
+    `maxima`: not a machine, but the largest values of several, each of a machine that the paper may not name.
+    """
 
     id: str
     name: str
     origin: str
     sizes: tuple[Size, ...]
     source: str = ""
+    maxima: bool = False
 
     @property
     def whole(self) -> Size:
@@ -154,6 +158,7 @@ class System:
         return with_hpl[-1] if with_hpl else max(self.sizes, key=lambda size: len(size.quantities))
 
 
+_MAXIMA = "max over systems in"  # in published/, in place of a machine
 _ORIGINS = {"wall": "measured", "simulated": "predicted", "reported": "reported"}
 
 
@@ -316,15 +321,13 @@ def _of_paper(paper: Paper) -> list[System]:
                 facts.setdefault(system.machine, []).append((system, fact))
                 if fact.holder:
                     facts.setdefault(fact.holder, []).append((system, fact))
-    return [
-        System(_slug(machine), _named(machine), "published", (_size(found),), paper.short)
-        for machine, found in facts.items()
-    ]
-
-
-def _named(machine: str) -> str:
-    """Return a machine's name; largest values of several machines are not a machine."""
-    return machine.replace("max over systems in", "largest of")
+    systems = []
+    for machine, found in facts.items():
+        name = machine.replace(_MAXIMA, "largest of")
+        systems.append(
+            System(_slug(machine), name, "published", (_size(found),), paper.short, name != machine)
+        )
+    return systems
 
 
 def _size(facts: Sequence[tuple[PublishedSystem, Fact]]) -> Size:

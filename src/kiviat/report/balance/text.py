@@ -104,16 +104,22 @@ def _stands(system: System) -> str:
     return f"{system.name} {does} {format_value(hpl, 'flop/s')} in HPL{processes}{of}{bytes_}."
 
 
+_UNNAMED = "machines that the paper does not name"
+
+
 def _leads(result: Balance) -> str:
     """Return the systems with the largest values, and their axes."""
     leads: dict[str, list[str]] = {}
     for column, axis in enumerate(AXES):
         for line, system in enumerate(result.systems):
             if result.leads(line, column):
-                leads.setdefault(system.name, []).append(axis.title)
+                leads.setdefault(_UNNAMED if system.maxima else system.name, []).append(axis.title)
                 break
     ordered = sorted(leads.items(), key=lambda entry: -len(entry[1]))
-    told = [f"{name} leads on {len(titles)} ({', '.join(titles)})" for name, titles in ordered]
+    told = [
+        f"{name} {'lead' if name == _UNNAMED else 'leads'} on {len(titles)} ({', '.join(titles)})"
+        for name, titles in ordered
+    ]
     if not told:
         return "No system leads on any axis: each ratio over HPL that is largest is due to a low HPL."
     return f"Of the {len(AXES)} axes {'; '.join(told)}."
