@@ -30,7 +30,24 @@ def test_sizes(written: object, sizes: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["", "x", "8Q", "-1", -1, 1.5, True, "8:4", "1:2:3", "pow2(3, 2)", "pow2(0, 99)", [], [[8]], 2**51],
+    [
+        "",
+        "x",
+        "8Q",
+        "20,000",
+        "08",
+        "-1",
+        -1,
+        1.5,
+        True,
+        "8:4",
+        "1:2:3",
+        "pow2(3, 2)",
+        "pow2(0, 99)",
+        [],
+        [[8]],
+        2**51,
+    ],
 )
 def test_invalid_sizes_are_refused_with_value_and_place(written: object) -> None:
     with pytest.raises(InputError, match="in the file") as refusal:
@@ -76,7 +93,7 @@ def test_ranks_written_out_must_fit_the_rule() -> None:
         expand_ranks(3, 8, RankRule(numbers="powers_of_two"), "here")
 
 
-@pytest.mark.parametrize("written", ["x", 0, -2, "4:2", True, "", 2.5])
+@pytest.mark.parametrize("written", ["x", 0, -2, "1,000", "08", "4:2", True, "", 2.5])
 def test_invalid_numbers_of_ranks_are_refused(written: object) -> None:
     with pytest.raises(InputError, match=r"ranks .* in the file"):
         expand_ranks(written, 8, ANY, "the file")

@@ -8,8 +8,8 @@ from kiviat.plan.benchmark import RankRule
 from kiviat.record import InputError
 
 _POWERS = re.compile(r"pow2\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\)")
-_SIZE = re.compile(r"(\d{1,18})\s*([kKmMgG])?(?:iB|B)?")
-_COUNT = re.compile(r"\d{1,9}")
+_SIZE = re.compile(r"(0|[1-9]\d{0,17})\s*([kKmMgG])?(?:iB|B)?")
+_COUNT = re.compile(r"[1-9]\d{0,8}")
 _UNIT = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 _LARGEST = 2**50
 _SIZE_HELP = 'write bytes such as 8, 64K or 4M, ranges such as "0:4M" or "pow2(0, 22)", or a list of these'
@@ -94,7 +94,7 @@ def _bounded(size: int, where: str) -> int:
 
 def _numbers_of_ranks(item: object, where: str) -> list[int]:
     words = str(item).split(":", 1)
-    if isinstance(item, bool) or not all(_COUNT.fullmatch(word.strip()) and int(word) for word in words):
+    if isinstance(item, bool) or not all(_COUNT.fullmatch(word.strip()) for word in words):
         raise InputError(f"number of ranks {item!r} in {where} cannot be read; {_RANKS_HELP}")
     low, high = int(words[0]), int(words[-1])
     if low > high:
