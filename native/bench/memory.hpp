@@ -13,10 +13,14 @@ namespace kiviat {
 inline constexpr Bounds memory_bounds{1 << 10, std::int64_t{1} << 50};
 
 inline Axis memory_axis() {
-  return {"memory", "auto", "B",
-          "memory that the problem takes on each rank; auto: half of what is available to it, on simulated machines 4 "
-          "MiB; auto:BYTES: likewise, but at most so much",
-          memory_bounds};
+  Axis axis{"memory",
+            "auto",
+            "B",
+            "memory that the problem takes on each rank; auto: half of what is available to it, on simulated machines "
+            "4 MiB; auto:BYTES: likewise, but at most so much",
+            {"auto", memory_bounds}};
+  axis.accepted.limits = true;
+  return axis;
 }
 
 // Memory in bytes available to the rank that has the least. Collective.

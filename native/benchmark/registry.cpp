@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 
-#include "benchmark/case.hpp"
 #include "support/failure.hpp"
 #include "support/json.hpp"
 
@@ -68,21 +68,23 @@ std::vector<Quantity> metrics_of(const Traits& traits) {
 }  // namespace
 
 void Axis::check(std::string_view value) const {
-  const auto refused = [&](const std::string& allowed) {
-    return UsageError(name + "=" + std::string(value) + ": give " + allowed);
-  };
-  if (const auto& words = accepted.words; !words.empty() && std::ranges::find(words, value) == words.end()) {
-    std::string known;
-    for (const std::string& word : words) known += (known.empty() ? "one of " : ", ") + word;
-    throw refused(known);
+  const auto& [words, bounds, limits] = accepted;
+  if (std::ranges::find(words, value) != words.end()) return;
+  std::string allowed;
+  for (const std::string& word : words) allowed += (allowed.empty() ? "" : ", ") + word;
+  if (bounds) {
+    std::string_view digits = value;
+    if (limits && digits.starts_with(words.front() + ":")) digits.remove_prefix(words.front().size() + 1);
+    std::int64_t number{};
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    const bool read = error == std::errc{} && end == digits.data() + digits.size();
+    if (read && number >= bounds->least && number <= bounds->most) return;
+    allowed = std::to_string(bounds->least) + " to " + std::to_string(bounds->most) + (words.empty() ? "" : ", or ") +
+              allowed + (limits ? ", or " + allowed + ":NUMBER" : "");
+  } else {
+    allowed.insert(0, "one of ");
   }
-  constexpr std::string_view at_most = "auto:";
-  const bool automatic = fallback == "auto";
-  if (!accepted.bounds || (automatic && value == "auto")) return;
-  const std::string_view digits = automatic && value.starts_with(at_most) ? value.substr(at_most.size()) : value;
-  const auto [least, most] = *accepted.bounds;
-  if (const std::int64_t number = to_integer(digits, name); number < least || number > most)
-    throw refused(std::to_string(least) + " to " + std::to_string(most) + (automatic ? ", or auto" : ""));
+  throw UsageError(name + "=" + std::string(value) + ": give " + allowed);
 }
 
 bool RankRule::allows(int ranks) const {
@@ -212,10 +214,11 @@ std::string Benchmark::describe() const {
                                  json::Object object;
                                  object.field("name", axis.name).field("default", axis.fallback);
                                  object.field("unit", axis.unit).field("help", axis.help);
-                                 const auto& [words, bounds] = axis.accepted;
+                                 const auto& [words, bounds, limits] = axis.accepted;
                                  words.empty() ? object.field("values", nullptr)
                                                : object.raw("values", json::array(words, text));
                                  if (bounds) object.field("least", bounds->least).field("most", bounds->most);
+                                 if (limits) object.field("limits", true);
                                  return object.text();
                                }))
       .raw("metrics", json::array(metrics,

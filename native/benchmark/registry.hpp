@@ -21,21 +21,22 @@ struct Bounds {
 };
 constexpr std::int64_t largest_int = std::numeric_limits<int>::max();  // MPI counts ranks in int
 
-// Values that an axis accepts: any, some words, or whole numbers within bounds; also "auto" and "auto:NUMBER" if "auto"
-// is the default.
+// Values that an axis accepts: some words, whole numbers within bounds, or numbers and a word; with `limits`,
+// also "WORD:NUMBER".
 struct Accepted {
-  Accepted() = default;
   Accepted(std::initializer_list<std::string> some) : words(some) {}
   Accepted(std::vector<std::string> some) : words(std::move(some)) {}
   Accepted(Bounds numbers) : bounds(numbers) {}
-  std::vector<std::string> words = {};
+  Accepted(std::string word, Bounds numbers) : words{std::move(word)}, bounds(numbers) {}
+  std::vector<std::string> words;
   std::optional<Bounds> bounds = {};
+  bool limits = false;
 };
 
 // A parameter of a benchmark, set by --set NAME=VALUE or in a plan; `fallback` is its default.
 struct Axis {
   std::string name, fallback, unit, help;
-  Accepted accepted = {};
+  Accepted accepted;
 
   void check(std::string_view value) const;  // throws UsageError if the value is not accepted
 };

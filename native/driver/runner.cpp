@@ -1,7 +1,6 @@
 #include "driver/runner.hpp"
 
 #include <algorithm>
-#include <climits>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,14 +38,12 @@ Members members_of(const Case& spec, const Benchmark& benchmark, int world) {
   // Uses the largest allowed number of ranks; if none is allowed, those available, so that the trial reports what is
   // needed.
   const int natural = std::max(rule.most(world), std::min(world, rule.min));
-  const Members members{spec.integer("ranks", natural), spec.integer("distance", 1)};
-  if (members.ranks < 1 || members.stride < 1)
-    throw UsageError("ranks=" + std::to_string(members.ranks) + " distance=" + std::to_string(members.stride) +
-                     ": both must be at least 1");
-  if (members.ranks > INT_MAX || members.stride > INT_MAX)
-    throw UsageError("ranks=" + std::to_string(members.ranks) + " distance=" + std::to_string(members.stride) +
-                     ": give at most " + std::to_string(INT_MAX));
-  return members;
+  const std::int64_t ranks = spec.integer("ranks", natural);
+  if (ranks < 1 || ranks > largest_int)
+    throw UsageError("ranks=" + std::to_string(ranks) + ": give 1 to " + std::to_string(largest_int));
+  const std::optional<Axis> distance = benchmark.axis("distance");  // Trial refuses it where there is no such axis
+  if (distance) distance->check(spec.text("distance", distance->fallback));
+  return {ranks, distance ? spec.integer("distance", 1) : 1};
 }
 
 }  // namespace

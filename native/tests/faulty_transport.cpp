@@ -469,9 +469,9 @@ int MPI_Irecv(void* in, int count, MPI_Datatype type, int source, int tag, MPI_C
   void* const into = lost(in, count, type, stream);
   const int code = starting(all(in, count, type, comm), request, false,
                             [&] { return PMPI_Irecv(into, count, type, source, tag, comm, request); });
-  if (mode() == Mode::lose && payload(comm, type)) {
+  if (mode() == Mode::lose && payload(comm, type) && count > 0) {
     const std::lock_guard guard(under_way_lock);
-    asked.emplace(*request, stream);
+    asked.insert_or_assign(*request, stream);
   }
   return code;
 }

@@ -235,11 +235,11 @@ def test_a_run_of_some_benchmarks_is_named_after_them(kiviat: Kiviat) -> None:
     Such runs were once called quick, after a plan from which they took only the number of launches.
     """
     one = kiviat("run", "osu_latency", "-m", "8", "-n", "2", "--dry-run").stdout
-    assert one.startswith("plan osu_latency: 1 case in ")
+    assert one.startswith("plan osu_latency: 1 case on 2 ranks in ")
     several = kiviat("run", "pingpong", "bcast", "stream", "fft", "-m", "8", "-n", "2", "--dry-run").stdout
     assert several.startswith("plan pingpong-bcast-stream-and-1-more: ")
     of_plan = kiviat("run", "standard", "pingpong", "-m", "8", "-n", "2", "--dry-run").stdout
-    assert of_plan.startswith("plan standard: 1 case in ")
+    assert of_plan.startswith("plan standard: 1 case on 2 ranks in ")
 
 
 def test_a_plan_is_named_like_a_benchmark(kiviat: Kiviat) -> None:
@@ -259,11 +259,30 @@ def test_a_plan_is_named_like_a_benchmark(kiviat: Kiviat) -> None:
         (("quick", "full"), "several plans in the command line: quick, full; give one"),
         (("-m", "8Q"), "size '8Q' in the command line is not a size"),
         (("cg", "-n", "3"), "-n 3 does not fit: cg runs on 1, 2, 4, 8 or another power of two ranks"),
-        (("cg", "--class", "D"), "class is 'D' in the command line; give one of S, W, A, B, C"),
-        (("lj", "--set", "nx=65537"), "nx is 65537 in the command line; give 1 to 65,536"),
-        (("lj", "--groups", "-1"), "group is -1 in the command line; give 0 or more"),
-        (("stream", "--memory", "100"), "memory is 100 in the command line; give 1 KiB to 1 PiB, or auto"),
-        (("stream", "--memory", "auto:100"), "memory is 'auto:100' in the command line; give 1 KiB to 1 PiB"),
+        (("cg", "--class", "D"), "class of cg is 'D' in the command line; give S, W, A, B or C"),
+        (("lj", "--set", "nx=65537"), "nx of lj is 65537 in the command line; give 1 to 65,536"),
+        (("lj", "--groups", "-1"), "group of lj is -1 in the command line; give 0 to 2,147,483,647"),
+        (
+            ("stream", "--memory", "100"),
+            "memory of stream is 100 in the command line; give 1 KiB to 1 PiB, auto or auto:SIZE",
+        ),
+        (
+            ("stream", "--memory", "auto:100"),
+            "memory of stream is 'auto:100' in the command line; give 1 KiB to 1 PiB",
+        ),
+        (
+            ("hpl", "--set", "n=auto:9"),
+            "n of hpl is 'auto:9' in the command line; give 1 to",
+        ),
+        (
+            ("b_eff", "--set", "lmax=100"),
+            "is 100 in the command line; give 4 KiB to 128 MiB or 0",
+        ),
+        (
+            ("bisection", "--set", "halves=1,000"),
+            "is '000' in the command line; give 0 to 1,000",
+        ),
+        (("lj", "--set", "nx=-5"), "nx of lj is '-5' in the command line; give 1 to 65,536"),
         (("pingpong", "-n", "1"), "no case for -n 1: pingpong needs exactly 2 ranks"),
         (("-n", "many"), "number of ranks 'many' in -n cannot be read"),
         (("fast.toml",), "there is no plan 'fast.toml'"),
@@ -336,7 +355,10 @@ def test_list_says_how_each_benchmark_is_timed_and_what_it_takes(kiviat: Kiviat)
     """
     known = {entry["name"]: entry for entry in json.loads(kiviat("list", "--format", "json").stdout)}
     told: dict[str, dict[str, str]] = {}
-    for line in kiviat("list", *known).stdout.splitlines():
+    text = kiviat("list", *known).stdout
+    assert "--set nx=20: crystal cells along x, four atoms each (1 to 65,536)" in text
+    assert f"{2**31 - 1:,}" not in text  # which bounds all numbers of MPI
+    for line in text.splitlines():
         if line and not line.startswith(" "):
             told[line.partition(":")[0]] = facts = {}
         elif line.startswith("  ") and not line.startswith(("  --set", "      ")):

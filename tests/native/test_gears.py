@@ -103,7 +103,7 @@ def test_impossible_parameters_are_refused_in_one_line(native_openmpi: Native, t
     expected = {
         "i=0": ("failed", "i=0: give 1 to 32768"),
         "j=-2": ("failed", "j=-2: give 1 to 32768"),
-        "k=x": ("failed", "k is 'x'"),
+        "k=x": ("failed", "k=x: give 1 to 32768, or auto"),
         "steps=2": ("failed", "steps=2: give 3 to 10000"),
         "within=0": ("failed", "within=0: give 1 to 1000"),
         "i=32768 j=32768 k=32768": ("failed", "gears: give at most 1539414"),

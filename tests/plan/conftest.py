@@ -11,7 +11,7 @@ import pytest
 from kiviat.plan import Overrides, Plan, load_plan
 
 COMMON_AXES = [
-    {"name": "group", "default": "0", "values": None},
+    {"name": "group", "default": "0", "values": None, "least": 0, "most": 2**31 - 1},
     {"name": "cache", "default": "hot", "values": ["hot", "off"]},
 ]
 
@@ -43,10 +43,14 @@ def describe() -> list[dict[str, Any]]:
         benchmark(
             "pt2pt/pingpong",
             (2, 2, 1),
-            {"name": "distance", "default": "1", "values": None},
+            {"name": "distance", "default": "1", "values": None, "least": 1, "most": 2**31 - 1},
             aka=["PingPong", "osu_latency"],
         ),
-        benchmark("pt2pt/uniband", (2, None, 2), {"name": "window", "default": "64", "values": None}),
+        benchmark(
+            "pt2pt/uniband",
+            (2, None, 2),
+            {"name": "window", "default": "64", "values": None, "least": 1, "most": 10**6},
+        ),
         benchmark("collective/allreduce", (2, None, 1), element_bytes=4, aka=["osu_allreduce"]),
         benchmark("collective/barrier", (2, None, 1), sized=False),
         benchmark("collective/iallreduce", (2, None, 1), element_bytes=4, sampling="overlapped"),
@@ -54,7 +58,15 @@ def describe() -> list[dict[str, Any]]:
         benchmark(
             "hpcc/hpl",
             (1, None, 1),
-            {"name": "memory", "default": "auto", "values": None},
+            {
+                "name": "memory",
+                "default": "auto",
+                "unit": "B",
+                "values": ["auto"],
+                "least": 2**10,
+                "most": 2**50,
+                "limits": True,
+            },
             sized=False,
             sampling="study",
             nominal_s=60.0,

@@ -263,11 +263,14 @@ GROUP = '[[cases]]\nbenchmarks = "pingpong"\n'
             GROUP + "axes.windw = 1\n",
             "pingpong has no axis 'windw' in plan .*; its axes: distance, group, cache",
         ),
-        (GROUP + 'axes.cache = "warm"\n', "cache is 'warm' in plan .*; give one of hot, off"),
-        (GROUP + 'axes.distance = "far"\n', "distance is 'far' in plan .*; give a whole number"),
+        (GROUP + 'axes.cache = "warm"\n', "cache of pingpong is 'warm' in plan .*; give hot or off"),
+        (
+            GROUP + 'axes.distance = "far"\n',
+            "distance of pingpong is 'far' in plan .*; give 1 to 2,147",
+        ),
         (
             '[[cases]]\nbenchmarks = "hpl"\naxes.memory = "much"\n',
-            r"memory is 'much' in plan .*, cases\[0\]; give a whole number such as 4096 or 2G, or auto",
+            r"memory of hpl is 'much' in plan .*, cases\[0\]; give 1 KiB to 1 PiB, auto or auto:SIZE",
         ),
         (
             '[[cases]]\nbenchmarks = "hpl"\nnominal_s = 0\n',

@@ -44,11 +44,13 @@ inline GridShape nearest_square(int ranks) {
 inline constexpr Bounds sides_of_grid{1, largest_int};
 
 inline Axis grid_rows_axis() {
-  return {"p", "auto", "ranks",
+  return {"p",
+          "auto",
+          "ranks",
           "rows of the rank grid; auto: the most nearly square grid, with at most as many rows as columns",
-          sides_of_grid};
+          {"auto", sides_of_grid}};
 }
-inline Axis grid_columns_axis() { return {"q", "auto", "ranks", "columns of the rank grid", sides_of_grid}; }
+inline Axis grid_columns_axis() { return {"q", "auto", "ranks", "columns of the rank grid", {"auto", sides_of_grid}}; }
 
 inline GridShape grid_shape(const Trial& t) {
   const std::int64_t ranks = t.ranks();

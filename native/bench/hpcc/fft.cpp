@@ -173,6 +173,6 @@ BENCHMARK(fft,
           .reports = {{"rate", "flop/s", "higher", "5 n log2 n / time of a forward transform; scope global: over all ranks, otherwise per rank"},
                       {"residual", "1", "lower", "largest deviation after a forward and a backward transform, divided by ln n eps; must be below 16", true}},
           .nominal_s = 5,
-          .axes = {scope_axis(true), memory_axis(), {"n", "auto", "", "length of the transform; auto: as memory allows", Bounds{4, std::int64_t{1} << 50}}},
+          .axes = {scope_axis(true), memory_axis(), {"n", "auto", "", "length of the transform; auto: as memory allows", {"auto", Bounds{4, std::int64_t{1} << 50}}}},
           .headlines = {{.title = "FFT", .metric = "rate", .place = 18}},
           .problem = ProblemSize{.counts = "n", .words = "n {}"});

@@ -103,6 +103,6 @@ BENCHMARK(pair_pingpong,
                       {"bandwidth_min", "B/s", "higher"},
                       {"bandwidth_max", "B/s", "higher"}},
           .nominal_s = 1,
-          .axes = {{"pairs", "auto", "pairs", "number of pairs, spread evenly; auto: all pairs, at most 256, on simulated machines 32", Bounds{1, 1'000'000}},
+          .axes = {{"pairs", "auto", "pairs", "number of pairs, spread evenly; auto: all pairs, at most 256, on simulated machines 32", {"auto", Bounds{1, 1'000'000}}},
                    {"pair_ms", "4", "ms", "time for each pair", milliseconds_bounds},
                    long_axis("2000000")});

@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "bench/pattern/settings.hpp"
+#include "measure/trial.hpp"
+#include "support/failure.hpp"
 
 namespace kiviat {
 

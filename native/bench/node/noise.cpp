@@ -6,8 +6,9 @@
 #include <cmath>
 
 #include "bench/node/detours.hpp"
-#include "bench/pattern/settings.hpp"
+#include "measure/trial.hpp"
 #include "platform/compute.hpp"
+#include "support/failure.hpp"
 
 using namespace kiviat;
 

@@ -15,24 +15,15 @@ using namespace kiviat;
 
 namespace {
 
-constexpr std::int64_t most_bytes = std::int64_t{128} << 20;
+constexpr std::int64_t least_bytes = 4096, most_bytes = std::int64_t{128} << 20;
 
 std::int64_t largest_of(const Trial& t) {
-  const std::int64_t asked = t.integer("lmax");
-  const std::int64_t largest =
-      asked == 0
-          // Uses the smallest memory share of all ranks, so that all ranks use the same sizes.
-          ? static_cast<std::int64_t>(-t.worst(-std::min<double>(most_bytes, t.session().memory_share_bytes / 128)))
-          : asked;
-  if (largest < 4096 || largest > most_bytes)
-    throw UsageError("lmax=" + std::to_string(asked) + ": give 4096 to " + std::to_string(most_bytes) +
-                     " bytes, or 0 to derive it from memory");
-  return largest;
-}
-
-double loop_s_of(const Trial& t) {
-  const std::int64_t ms = t.integer("loop_ms");
-  return 1e-3 * static_cast<double>(ms);
+  if (const std::int64_t asked = t.integer("lmax"); asked != 0) return asked;
+  // Uses the smallest memory share of all ranks, so that all ranks use the same sizes.
+  const double share = -t.worst(-std::min<double>(most_bytes, t.session().memory_share_bytes / 128));
+  if (share < least_bytes)
+    throw UsageError("lmax=0: 1/128 of a rank's memory is less than " + std::to_string(least_bytes) + " B; give lmax");
+  return static_cast<std::int64_t>(share);
 }
 
 // Kind of a pattern; rings and random patterns enter averages of their own.
@@ -44,7 +35,7 @@ class BEffStudy {
       : t_(t),
         extent_(t.text("version") == "full" ? b_eff_full : b_eff_quick),
         largest_(largest_of(t)),
-        loop_s_(loop_s_of(t)),
+        loop_s_(seconds_of_axis(t, "loop_ms")),
         exchange_(t, largest_),
         sizes_(b_eff_sizes(largest_, extent_.every_size)) {
     host::sends_from_memory(true);  // which the definition demands, and Exchange does
@@ -227,7 +218,7 @@ BENCHMARK(b_eff,
           .axes = {{"version", "full", "", "quick: 5 random patterns instead of 30, every second size, one repetition",
                     {"full", "quick"}},
                    {"loop_ms", "4", "ms", "duration of a loop of messages, mean over all patterns; 0: at most 300 messages, as in b_eff 3.1", Bounds{0, 10'000}},
-                   {"lmax", "1048576", "B", "largest message; 0: 1/128 of a rank's memory, 128 MiB at most", Bounds{0, most_bytes}}},
+                   {"lmax", "1048576", "B", "largest message; 0: 1/128 of a rank's memory, 128 MiB at most", {"0", Bounds{least_bytes, most_bytes}}}},
           .section = "effective",
           .place = 1,
           .tabled = false,

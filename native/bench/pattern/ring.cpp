@@ -3,7 +3,6 @@
 
 #include "bench/pattern/exchange.hpp"
 #include "platform/clock.hpp"
-#include "support/failure.hpp"
 
 using namespace kiviat;
 

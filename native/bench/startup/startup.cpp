@@ -2,9 +2,10 @@
 // finds the library started; its time is what another part of a program pays for a session of its own.
 #include <numeric>
 
-#include "bench/pattern/settings.hpp"
+#include "measure/trial.hpp"
 #include "platform/clock.hpp"
 #include "platform/mpi_session.hpp"
+#include "support/failure.hpp"
 
 using namespace kiviat;
 

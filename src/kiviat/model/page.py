@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kiviat.analysis.aggregate.known_errors import errors_by_kind, has_relative_error, left_out
+from kiviat.analysis.aggregate.known_errors import errors_by_kind, left_out
 from kiviat.analysis.published.question import all_rows
 from kiviat.analysis.published.text import about_text, answer_text, error_text, evidence_text, published_text
 from kiviat.analysis.published.verdict import Verdict
@@ -174,20 +174,6 @@ def _across(across: Sequence[Verdict]) -> Iterator[str]:
         cells = [one.row.id, about_text(one.row), *columns(one), evidence_text(one)]
         yield "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
     yield ""
-
-
-def errors(judged: Sequence[ModelVerdict]) -> list[float]:
-    """Return the absolute errors of rows with a value, where a relative error has a meaning."""
-    return [
-        abs(one.error)
-        for one in (each.verdict for each in judged)
-        if one.error is not None and one.holds is None and _relative(one)
-    ]
-
-
-def _relative(verdict: Verdict) -> bool:
-    form = verdict.claim.asks if verdict.claim else "value"
-    return has_relative_error(form, verdict.row.number.unit if verdict.row.number else "")
 
 
 def _section(result: ModelResult, earlier: Earlier | None) -> Iterator[str]:

@@ -15,9 +15,7 @@ from kiviat.record import InputError
 from kiviat.record.plain import whole_number
 from kiviat.record.suggestion import suggestion
 from kiviat.record.types import Scalar
-from kiviat.record.units import format_size
-
-_UNLIMITED = 2**31 - 1  # numbers of ranks have no smaller bound
+from kiviat.record.units import format_size, listed
 
 
 @dataclass(frozen=True)
@@ -66,8 +64,8 @@ class RankRule:
 class Axis:
     """An axis of a benchmark.
 
-    `values` are the allowed ones; empty if they cannot be enumerated. Whole numbers must lie between `least`
-    and `most`, inclusive, if these are not None.
+    It accepts `values` and whole numbers from `least` to `most`; any word or number if it declares neither.
+    With `limits`, it also accepts a word with an upper limit, such as "auto:2G".
     """
 
     name: str
@@ -77,15 +75,16 @@ class Axis:
     unit: str = ""
     least: int | None = None
     most: int | None = None
+    limits: bool = False
 
     @property
-    def bounds(self) -> str:
-        """The bounds as text, such as "1 to 1,000", "0 or more" or "1 KiB to 1 PiB"; empty if unknown."""
-        if self.least is None or self.most is None:
-            return ""
-        if self.unit == "B":
-            return f"{format_size(self.least)} to {format_size(self.most)}"
-        return f"{self.least:,} or more" if self.most >= _UNLIMITED else f"{self.least:,} to {self.most:,}"
+    def accepted(self) -> str:
+        """What it accepts as text: "weak or strong", "1 to 9 or auto"; empty if it declares nothing."""
+        words = [*map(str, self.values), *(f"{word}:SIZE" for word in self.values if self.limits)]
+        if self.least is not None and self.most is not None:
+            text = format_size if self.unit == "B" else "{:,}".format
+            words.insert(0, f"{text(self.least)} to {text(self.most)}")
+        return listed(words, "or")
 
 
 @dataclass(frozen=True)
@@ -132,6 +131,7 @@ class Benchmark:
                 axis.get("unit", ""),
                 axis.get("least"),
                 axis.get("most"),
+                axis.get("limits", False),
             )
             for axis in data.get("axes", [])
         ]
@@ -161,9 +161,12 @@ class Benchmark:
 
 
 def number_or_text(value: Scalar) -> Scalar:
-    """Return a decimal text as an integer; `--describe` and the command line have numbers as text."""
+    """Return a decimal text as an integer; `--describe` and the command line have numbers as text.
+
+    Text with leading zeros stays text: it is rather a part of 20,000 than a number.
+    """
     number = whole_number(value) if isinstance(value, str) else None
-    return value if number is None else number
+    return value if number is None or str(number) != value else number
 
 
 def shipped_benchmarks() -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -19,10 +18,8 @@ from kiviat.record.suggestion import suggestion
 from kiviat.record.types import Scalar
 
 COMMAND_LINE = "the command line"
-_SIZE = re.compile(r"\d{1,18}[kKmMgG](iB|B)?")  # with a unit
 _AT_ONCE = ("window", "threads")  # axes that multiply the messages of an operation
 _MOST_SETTINGS = 100_000
-AUTO = "auto"  # default of axes whose value the benchmark determines itself
 # Work of problem classes of the NAS Parallel Benchmarks relative to A, for most programs (NAS-95-020). CG and
 # FT grow more: class B has 36 and 13 times the work.
 _CLASSES = {"S": 0.01, "W": 0.1, "A": 1.0, "B": 5.0, "C": 20.0}
@@ -137,10 +134,7 @@ def _of_class(group: Group, benchmark: Benchmark, axes: Mapping[str, Scalar]) ->
 
 
 def _messages(benchmark: Benchmark, axes: Mapping[str, Scalar]) -> int:
-    """Return how many messages an operation sends from one rank to another at once.
-
-    A value that is not a number counts as 1; the program refuses it.
-    """
+    """Return how many messages an operation sends from one rank to another at once."""
     values = (axes.get(name, axis.default) for name, axis in benchmark.axes.items() if name in _AT_ONCE)
     return prod(value for value in values if isinstance(value, int) and value > 0)
 
@@ -168,8 +162,9 @@ def _settings(group: Group, benchmark: Benchmark, available: int) -> Iterator[di
         raise InputError(f"{benchmark.name} has no axis {foreign[0]!r} in {group.where}{hint}")
     axes = [benchmark.axes[name] for name in wanted]
     choices = [
-        _values(axis, wanted[axis.name], available, COMMAND_LINE if axis.name in given else group.where)
+        _values(benchmark, axis, wanted[axis.name], available, where)
         for axis in axes
+        for where in [COMMAND_LINE if axis.name in given else group.where]
     ]
     if (count := prod(map(len, choices))) > _MOST_SETTINGS:
         raise InputError(
@@ -180,51 +175,41 @@ def _settings(group: Group, benchmark: Benchmark, available: int) -> Iterator[di
         yield {axis.name: value for axis, value in zip(axes, chosen, strict=True) if value != axis.default}
 
 
-def _values(axis: Axis, value: object, available: int, where: str) -> list[Scalar]:
+def _values(benchmark: Benchmark, axis: Axis, value: object, available: int, where: str) -> list[Scalar]:
     items: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
     if isinstance(value, str):
         items = value.split(",")
     if items == ["doubling"] and axis.name == "distance":
         items = doubling(1, available - 1) if available > 1 else [1]
-    return [_value(axis, number_or_text(item), where) for item in items]
+    return [_value(benchmark, axis, number_or_text(item), where) for item in items]
 
 
-def _value(axis: Axis, value: Scalar, where: str) -> Scalar:
-    if axis.default == AUTO and not axis.values:
-        return _number_or_auto(axis, value, where)
-    if axis.values and value not in axis.values:
-        allowed = ", ".join(map(str, axis.values))
-        raise InputError(f"{axis.name} is {value!r} in {where}; give one of {allowed}")
-    if isinstance(value, str) and type(axis.default) is int and _SIZE.fullmatch(value):
-        (value,) = expand_sizes(value, where)
-    if not isinstance(value, type(axis.default)):
-        kind = "a whole number such as 4096 or 64K" if isinstance(axis.default, int) else "a word"
-        raise InputError(f"{axis.name} is {value!r} in {where}; give {kind}")
-    if isinstance(value, str) and (not value or any(blank in value for blank in " \t\n=/")):
-        raise InputError(f"{axis.name} is {value!r} in {where}; give one word without blanks, = and /")
-    return value if isinstance(value, str) else _bounded(axis, value, value, where)
-
-
-def _bounded(axis: Axis, number: int | float, value: Scalar, where: str) -> Scalar:
-    """Return `value`, which states `number`, or raise InputError if the axis does not accept that number."""
-    if axis.least is not None and axis.most is not None and not axis.least <= number <= axis.most:
-        others = f", or {AUTO}" if axis.default == AUTO else ""
-        raise InputError(f"{axis.name} is {value!r} in {where}; give {axis.bounds}{others}")
-    return value
-
-
-def _number_or_auto(axis: Axis, value: Scalar, where: str) -> Scalar:
-    """Return a number, "auto", or "auto" with an upper bound, as in auto:2G."""
-    if value == AUTO:
+def _value(benchmark: Benchmark, axis: Axis, value: Scalar, where: str) -> Scalar:
+    """Return a value that the axis accepts, as cases have it: a word, or a number without unit."""
+    plain = isinstance(value, int | str) and not isinstance(value, bool)
+    if plain and value in axis.values:
         return value
-    word = str(value).removeprefix(f"{AUTO}:")
+    if axis.least is not None and axis.most is not None:
+        word, colon, limit = str(value).rpartition(":")
+        limited = axis.limits and colon and word in axis.values
+        number = _number(limit if limited else value) if plain else None
+        if number is not None and axis.least <= number <= axis.most:
+            return f"{word}:{number}" if limited else number
+    elif not axis.values and plain and value != "" and not any(blank in str(value) for blank in " \t\n=/"):
+        return value
+    raise InputError(
+        f"{axis.name} of {benchmark.name} is {value!r} in {where}; "
+        f"give {axis.accepted or 'one word without blanks, = and /'}"
+    )
+
+
+def _number(value: Scalar) -> int | None:
+    """Return a number, or the one that text states, as in 4096 and 64K; None for other text."""
     try:
-        (size,) = expand_sizes(word, where)
+        (number,) = expand_sizes(value, "")
     except (InputError, ValueError):
-        raise InputError(
-            f"{axis.name} is {value!r} in {where}; give a whole number such as 4096 or 2G, or auto"
-        ) from None
-    return _bounded(axis, size, size if word == str(value) else f"{AUTO}:{size}", where)
+        return value if isinstance(value, int) else None
+    return number
 
 
 def _marks(group: Group, benchmark: Benchmark) -> dict[str, Scalar]:

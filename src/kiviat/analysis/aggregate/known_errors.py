@@ -181,11 +181,6 @@ def errors_of_profile(simulated: Simulated) -> str:
     return in_words(known_errors(compared), [PROGRAMS])
 
 
-def has_relative_error(form: str, unit: str) -> bool:
-    """True if a relative error of such a row means something: not of a best size, nor of a difference."""
-    return form in _QUANTITIES or unit in ("1", "%")
-
-
 def errors_by_kind(rows: Iterable[ComparedRow]) -> Iterable[KnownError]:
     """Yield the errors by kind.
 
@@ -197,7 +192,8 @@ def errors_by_kind(rows: Iterable[ComparedRow]) -> Iterable[KnownError]:
         quantity = row.quantity
         if row.form not in _QUANTITIES:
             kind, quantity = RATIOS, row.row
-        measurable = has_relative_error(row.form, row.unit)
+        # A relative error means nothing for a best size or a difference.
+        measurable = row.form in _QUANTITIES or row.unit in ("1", "%")
         if kind and measurable and row.error is not None and row.holds is None:
             found.setdefault((kind, row.fitted), {}).setdefault(quantity, row)
     for (kind, fitted), chosen in found.items():

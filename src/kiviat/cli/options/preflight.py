@@ -8,23 +8,16 @@ from kiviat.plan import Plan
 from kiviat.record import InputError
 from kiviat.record.units import format_bytes
 
-# Bounds of b_eff's lmax (bench/pattern/b_eff.cpp), and its buffers per rank: six messages out and six in.
-_LEAST_BYTES, _MOST_BYTES = 4096, 128 << 20
-_MESSAGES_KEPT = 12
+_MESSAGES_KEPT = 12  # buffers of b_eff per rank: six messages out and six in
 
 
 def refuse_beyond_memory(plan: Plan, substrate: Substrate) -> None:
-    """Raise InputError for an lmax that b_eff cannot use, if this machine has to hold all ranks."""
+    """Raise InputError for an lmax that this machine cannot hold, if it has to hold all ranks."""
     available = available_memory_bytes()
     for case in plan.cases:
         lmax = case.axes.get("lmax")
         if not isinstance(lmax, int) or lmax == 0:  # 0: as large as memory allows
             continue
-        if not _LEAST_BYTES <= lmax <= _MOST_BYTES:
-            raise InputError(
-                f"lmax is {lmax} B: {case.benchmark} takes {format_bytes(_LEAST_BYTES)} to "
-                f"{format_bytes(_MOST_BYTES)}, or 0 for what the memory allows; give one of these"
-            )
         needed = _MESSAGES_KEPT * lmax * case.ranks
         if substrate.is_this_machine and available is not None and needed > available:
             raise InputError(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from kiviat.analysis.aggregate.known_errors import errors_by_kind, left_out
 from kiviat.analysis.published.question import Question
 from kiviat.analysis.published.results import key, lookup_in
 from kiviat.analysis.published.text import (
@@ -28,13 +29,13 @@ from kiviat.launch.run.simulated_runner import simulate
 from kiviat.machine.modelled.machine import Machine, find_machine, machines
 from kiviat.model.across import cases_across, lookup_across, questions_across
 from kiviat.model.changes import changed
-from kiviat.model.page import ModelResult, ModelVerdict, effect_text, errors, page, read_earlier
+from kiviat.model.page import ModelResult, ModelVerdict, effect_text, page, read_earlier
 from kiviat.model.sensitivity import Variant, effects, variants
 from kiviat.model.validation import calibration, compared, subject, validation
 from kiviat.record import InputError, Record, write_whole
 from kiviat.record.published import Fact
 from kiviat.record.units import counted
-from kiviat.record.validated import VALIDATED_FILE, read_compared, write_compared
+from kiviat.record.validated import VALIDATED_FILE, ComparedModel, read_compared, write_compared
 from kiviat.report.table import Column, tabled
 
 _PAGE = Path("docs/reference/validation.md")
@@ -104,27 +105,28 @@ def _validate(request: ModelValidateRequest) -> int:
     tell = request.format == "table"
     results: list[tuple[Machine, list[ModelVerdict]]] = []
     written: list[ModelResult] = []
+    everything: list[float] = []
     rows = rows_in(Path(request.rows)) if request.rows else []
     for machine in found:
         questions = [one for row in rows for one in asked_of(row, subject(machine))]
         questions = questions if rows else validation(machine)
         judged = _validated(machine, questions, request.sensitivity)
         results.append((machine, judged))
+        pairs = [*zip(questions, (one.verdict for one in judged), strict=True)]
+        errors = _errors(compared(machine, today, pairs, ()))
+        everything += errors
         if tell:
-            _print(machine, judged, request.sensitivity)
+            _print(machine, judged, errors, request.sensitivity)
         if request.write:
             own = [one for one in calibration(machine) if one.row.id in machine.calibrated_on]
             fitted = _judged(machine, own)
-            pairs = zip(questions, (one.verdict for one in judged), strict=True)
             stored = compared(machine, today, pairs, zip(own, fitted, strict=True))
             written.append(ModelResult(machine, judged, fitted, stored))
     across = [] if rows else _across(found)
     if tell:
         _print_across(across)
-        everything = [error for _, judged in results for error in errors(judged)]
         if everything and len(results) > 1:
-            middle = statistics.median(everything)
-            print(f"\n{counted(len(everything), 'number')}: median error {100 * middle:.0f} %")
+            print(f"\n{_summary(everything)}")
     else:
         lines = [_Line(one, machine) for machine, judged in results for one in judged]
         lines += [_Line(ModelVerdict(one)) for one in across]
@@ -239,7 +241,21 @@ def _teller(machine: Machine) -> Callable[[str], None]:
     return show
 
 
-def _print(machine: Machine, judged: Sequence[ModelVerdict], sensitivity: bool) -> None:
+def _errors(stored: ComparedModel) -> list[float]:
+    """Return the absolute errors of independent quantities, as docs/reference/validation.md counts them."""
+    return [abs(error) for one in left_out(errors_by_kind(stored.rows)) for error in one.errors]
+
+
+def _summary(errors: Sequence[float]) -> str:
+    middle, largest = statistics.median(errors), max(errors)
+    return (
+        f"{counted(len(errors), 'value')}: median error {100 * middle:.0f} %, largest {100 * largest:.0f} %"
+    )
+
+
+def _print(
+    machine: Machine, judged: Sequence[ModelVerdict], errors: Sequence[float], sensitivity: bool
+) -> None:
     if sys.stderr.isatty():
         erase_line()
     print(f"\n{_heading(machine)}")
@@ -249,8 +265,8 @@ def _print(machine: Machine, judged: Sequence[ModelVerdict], sensitivity: bool) 
         print("no published row to hold it to")
         return
     print_table(tabled("Rows", _columns(sensitivity), [_Line(one, machine) for one in judged]))
-    if numbers := errors(judged):
-        print(f"median error {100 * statistics.median(numbers):.0f} %, largest {100 * max(numbers):.0f} %")
+    if errors:
+        print(_summary(errors))
 
 
 @dataclass(frozen=True, slots=True)
