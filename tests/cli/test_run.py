@@ -282,6 +282,10 @@ def test_a_plan_is_named_like_a_benchmark(kiviat: Kiviat) -> None:
             ("bisection", "--set", "halves=1,000"),
             "is '000' in the command line; give 0 to 1,000",
         ),
+        (
+            ("bcast", "-n", "4", "--set", "root=4"),
+            "root of bcast is 4 in the command line, and 4 ranks",
+        ),
         (("lj", "--set", "nx=-5"), "nx of lj is '-5' in the command line; give 1 to 65,536"),
         (("pingpong", "-n", "1"), "no case for -n 1: pingpong needs exactly 2 ranks"),
         (("-n", "many"), "number of ranks 'many' in -n cannot be read"),

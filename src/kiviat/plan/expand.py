@@ -96,6 +96,7 @@ def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tup
         if not counts:
             reason = f"{benchmark.name} needs {rule}"
         for ranks, size in product(counts, sizes):
+            _refuse_distant_root(group, benchmark, axes, ranks)
             world = _world(group, ranks, axes, available)
             named = {**axes, "world": world} if group.subset and world != ranks else axes
             identity = case_id(benchmark.name, ranks, size, named | marks)
@@ -103,6 +104,17 @@ def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tup
             about = (nominal_s, benchmark.threads, benchmark.program, _messages(benchmark, axes))
             cases.append(Case(identity, benchmark.name, ranks, size, named, controls, world, *about))
     return cases, reason
+
+
+def _refuse_distant_root(group: Group, benchmark: Benchmark, axes: Mapping[str, Scalar], ranks: int) -> None:
+    """Raise InputError if the axis "root" names a rank that a case, or each of its groups, does not have."""
+    root, members = axes.get("root", 0), axes.get("group") or ranks
+    if isinstance(root, int) and isinstance(members, int) and root >= members:
+        where = COMMAND_LINE if "root" in group.overrides.axes else group.where
+        raise InputError(
+            f"root of {benchmark.name} is {root} in {where}, and {members} ranks take part; "
+            f"give 0 to {members - 1}, or more ranks"
+        )
 
 
 def _rank_rule(group: Group, benchmark: Benchmark, axes: Mapping[str, Scalar]) -> RankRule:
