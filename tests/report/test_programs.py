@@ -120,7 +120,7 @@ def test_who_sends_how_much_to_whom_is_a_map(open_page: Open) -> None:
     page = open_page(render([make_run()], rows(), grids([*tables(), row])))
     figure = page.locator("#programs figure")
     expect(figure).to_contain_text("CG: bytes that each rank (row) sends to each (column)")
-    expect(figure.get_by_role("img", name="From 2.86 MiB to 2.86 MiB.")).to_have_count(1)
+    expect(figure.get_by_role("application", name="From 2.86 MiB to 2.86 MiB.")).to_have_count(1)
 
 
 def test_a_page_without_programs_has_no_such_section(open_page: Open) -> None:

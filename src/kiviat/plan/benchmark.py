@@ -79,7 +79,7 @@ class Axis:
 
     @property
     def accepted(self) -> str:
-        """What it accepts as text: "weak or strong", "1 to 9 or auto"; empty if it declares nothing."""
+        """The accepted values as text: "weak or strong", "1 to 9 or auto"; empty if it declares none."""
         words = [*map(str, self.values), *(f"{word}:SIZE" for word in self.values if self.limits)]
         if self.least is not None and self.most is not None:
             text = format_size if self.unit == "B" else "{:,}".format
