@@ -64,10 +64,7 @@ CLUSTERS = (
 WAITING = (
     *CLUSTERS,
     *("api/", "cli/", "faults/", "launch/", "placement/", "plan/", "schedulers/", "setup/"),
-    *(
-        f"native/test_{name}.py"
-        for name in ("dense", "faults", "gears", "hpccg", "lj", "npb", "program", "records")
-    ),
+    *(f"native/test_{name}.py" for name in ("dense", "faults", "gears", "hpccg", "lj", "npb", "program")),
     *(f"profiler/test_{name}.py" for name in ("counts", "endings", "persistent", "spawned")),
     *(f"trace/test_{name}.py" for name in ("groups", "mutants", "refused", "replay", "threads")),
 )
