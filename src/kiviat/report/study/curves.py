@@ -18,7 +18,7 @@ class Drawing:
     """Tables that are drawn as curves, each with the beginning of its panel's label.
 
     With several runs, only the curves named in `main` are drawn, if there are any. The last table is shown
-    first. Tables with other dimensions are not drawn.
+    first. Tables with other dimensions, or with words along `x`, are not drawn.
     """
 
     benchmark: str
@@ -82,7 +82,13 @@ def _figure(drawing: Drawing, grids: Sequence[Grid], runs: Sequence[RunLabel], s
     conditions = unit = ""
     for table, label in drawing.tables:
         expected = drawing.dimensions or (drawing.x,)
-        of_table = [grid for grid in grids if grid.name == table and grid.has(*expected)]
+        of_table = [
+            grid
+            for grid in grids
+            if grid.name == table
+            and grid.has(*expected)
+            and all(map(str.isdecimal, grid.values_of(drawing.x)))
+        ]
         axes = sorted({axis for grid in of_table for axis in grid.axes})
         curves = _curves(drawing, of_table, axes, runs)
         dimensions = ["run", "bytes", "", "ranks", *axes]
