@@ -65,7 +65,7 @@ WAITING = (
     *CLUSTERS,
     *("api/", "cli/", "faults/", "launch/", "placement/", "plan/", "schedulers/", "setup/"),
     *(f"native/test_{name}.py" for name in ("dense", "faults", "gears", "hpccg", "lj", "npb", "program")),
-    *(f"profiler/test_{name}.py" for name in ("counts", "endings", "persistent", "spawned")),
+    *("profiler/test_counts.py", "profiler/test_endings.py"),
     *(f"trace/test_{name}.py" for name in ("groups", "mutants", "refused", "replay", "threads")),
 )
 # Of these, tests that any other kiviat command of this user would disturb: it removes what dead ones left.

@@ -52,7 +52,9 @@ RANKED_TEST(names_and_aliases_are_unique, 1) {
     }
     for (const Axis& axis : benchmark.axes()) {
       EXPECT(!axis.help.empty());
-      EXPECT((!axis.accepted.words.empty() || axis.accepted.bounds));
+      const auto& words = axis.accepted.words;
+      EXPECT((!words.empty() || axis.accepted.bounds));
+      EXPECT(std::ranges::count(words, axis.fallback) <= 1);
       axis.check(axis.fallback);  // throws if the default is not accepted
     }
   }

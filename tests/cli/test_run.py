@@ -279,6 +279,10 @@ def test_a_plan_is_named_like_a_benchmark(kiviat: Kiviat) -> None:
             "is 100 in the command line; give 4 KiB to 128 MiB or 0",
         ),
         (
+            ("b_eff", "--set", "lmax=1G"),
+            "is '1G' in the command line; give 4 KiB to 128 MiB or 0",
+        ),
+        (
             ("bisection", "--set", "halves=1,000"),
             "is '000' in the command line; give 0 to 1,000",
         ),

@@ -17,6 +17,7 @@ from .conftest import BRIEF, CORES
 if TYPE_CHECKING:
     from .conftest import Native
 
+FAULTS = ("corrupt", "drop", "truncate", "duplicate")
 # Benchmarks in which only one side receives. In all others both ranks receive, or only one if there is a
 # root.
 ONE_WAY = {
@@ -122,22 +123,15 @@ def test_without_the_library_every_check_passes(native: Native, tmp_path: Path, 
     assert {result["benchmark"] for result in results} == set(ranks_of(native)) - missing
 
 
-@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.full)])
-def test_a_library_that_does_nothing_changes_nothing(native: Native, tmp_path: Path, whole: bool) -> None:
-    results = outcomes(native, tmp_path, {"LD_PRELOAD": native.faults}, whole)
+def test_a_library_that_does_nothing_changes_nothing(native: Native, tmp_path: Path) -> None:
+    results = outcomes(native, tmp_path, {"LD_PRELOAD": native.faults})
     unchecked = silent(native)
     assert {result["check"] for result in results if result["benchmark"] not in unchecked} == {"passed"}
 
 
-@pytest.mark.parametrize(
-    ("fault", "whole"),
-    [
-        *(("corrupt", True), ("drop", True), ("truncate", False), ("duplicate", False)),
-        *(pytest.param(fault, True, marks=pytest.mark.full) for fault in ("truncate", "duplicate")),
-    ],
-)
-def test_every_check_notices(native: Native, tmp_path: Path, fault: str, whole: bool) -> None:
-    results = outcomes(native, tmp_path, {"KIVIAT_FAULT": fault, "LD_PRELOAD": native.faults}, whole)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_check_notices(native: Native, tmp_path: Path, fault: str) -> None:
+    results = outcomes(native, tmp_path, {"KIVIAT_FAULT": fault, "LD_PRELOAD": native.faults})
     carrying, unchecked = carriers(native), silent(native)
     for result in results:
         if says_nothing(result, unchecked):

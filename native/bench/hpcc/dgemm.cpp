@@ -7,6 +7,7 @@
 #include "bench/hpcc/dense.hpp"
 #include "bench/hpcc/product.hpp"
 #include "bench/hpcc/scope.hpp"
+#include "bench/hpcc/threads.hpp"
 #include "platform/clock.hpp"
 #include "platform/compute.hpp"
 
@@ -135,7 +136,7 @@ BENCHMARK(dgemm,
           .nominal_s = 20,
           .axes = {scope_axis(false), memory_axis(),
                    {"n", "auto", "rows", "order of the matrices; auto: as memory allows; if memory is auto, too, the order that takes about 20 s", {"auto", Bounds{1, 1'000'000}}},
-                   {"threads", "1", "threads", "BLAS threads per rank", Bounds{1, 4096}}},
+                   {"threads", "1", "threads", "BLAS threads per rank", threads_of_rank}},
           .headlines = {{.title = "DGEMM, per process", .metric = "rate", .place = 15}},
           .per_rank = true,
           .problem = ProblemSize{.counts = "order", .words = "order {}", .power = 2, .each = true});

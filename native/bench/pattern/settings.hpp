@@ -8,7 +8,7 @@
 
 #include "measure/trial.hpp"
 #include "results/statistics.hpp"
-#include "support/failure.hpp"  // for those that include this
+#include "support/failure.hpp"  // what studies throw
 
 namespace kiviat {
 

@@ -76,6 +76,10 @@ class Group:
     where: str
     overrides: Overrides
 
+    def place_of(self, axis: str) -> str:
+        """Return where the values of an axis were given, for messages."""
+        return COMMAND_LINE if axis in self.overrides.axes else self.where
+
 
 def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tuple[list[Case], str | None]:
     """Return the cases on up to `available` ranks, and the reason why any were omitted, else None.
@@ -110,9 +114,8 @@ def _refuse_distant_root(group: Group, benchmark: Benchmark, axes: Mapping[str, 
     """Raise InputError if the axis "root" names a rank that a case, or each of its groups, does not have."""
     root, members = axes.get("root", 0), axes.get("group") or ranks
     if isinstance(root, int) and isinstance(members, int) and root >= members:
-        where = COMMAND_LINE if "root" in group.overrides.axes else group.where
         raise InputError(
-            f"root of {benchmark.name} is {root} in {where}, and {members} ranks take part; "
+            f"root of {benchmark.name} is {root} in {group.place_of('root')}, and {members} ranks take part; "
             f"give 0 to {members - 1}, or more ranks"
         )
 
@@ -174,9 +177,7 @@ def _settings(group: Group, benchmark: Benchmark, available: int) -> Iterator[di
         raise InputError(f"{benchmark.name} has no axis {foreign[0]!r} in {group.where}{hint}")
     axes = [benchmark.axes[name] for name in wanted]
     choices = [
-        _values(benchmark, axis, wanted[axis.name], available, where)
-        for axis in axes
-        for where in [COMMAND_LINE if axis.name in given else group.where]
+        _values(benchmark, axis, wanted[axis.name], available, group.place_of(axis.name)) for axis in axes
     ]
     if (count := prod(map(len, choices))) > _MOST_SETTINGS:
         raise InputError(

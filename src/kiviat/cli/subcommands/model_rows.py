@@ -113,14 +113,15 @@ def _validate(request: ModelValidateRequest) -> int:
         judged = _validated(machine, questions, request.sensitivity)
         results.append((machine, judged))
         pairs = [*zip(questions, (one.verdict for one in judged), strict=True)]
-        errors = _errors(compared(machine, today, pairs, ()))
+        own = calibration(machine) if request.write else []
+        own = [one for one in own if one.row.id in machine.calibrated_on]
+        fitted = _judged(machine, own)
+        stored = compared(machine, today, pairs, zip(own, fitted, strict=True))
+        errors = _errors(stored)
         everything += errors
         if tell:
             _print(machine, judged, errors, request.sensitivity)
         if request.write:
-            own = [one for one in calibration(machine) if one.row.id in machine.calibrated_on]
-            fitted = _judged(machine, own)
-            stored = compared(machine, today, pairs, zip(own, fitted, strict=True))
             written.append(ModelResult(machine, judged, fitted, stored))
     across = [] if rows else _across(found)
     if tell:
