@@ -42,8 +42,10 @@ def test_threads_that_take_turns(path: Callable[[str], Path], tmp_path: Path) ->
     trace = path("turns")
     messages_s = 10 * (EACH_S + 1004.5 * BYTE_S)
     assert on_two_nodes(tmp_path, trace, "inf")["total_time"] == pytest.approx(messages_s, rel=1e-3)
-    assert on_two_nodes(tmp_path, trace, "1")["total_time"] == pytest.approx(50e-3 + messages_s, rel=0.04)
-    assert on_two_nodes(tmp_path, trace, "0.5")["total_time"] == pytest.approx(100e-3 + messages_s, rel=0.04)
+    same, half = (on_two_nodes(tmp_path, trace, speed)["total_time"] - messages_s for speed in ("1", "0.5"))
+    # The program computes somewhat longer where others interrupt it; at the same time, it would be 25 ms.
+    assert 49e-3 < same < 65e-3
+    assert half == pytest.approx(2 * same, rel=1e-3)
 
 
 @pytest.mark.both_mpis
