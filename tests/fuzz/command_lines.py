@@ -145,6 +145,9 @@ _MORE = (
     ),
 )
 
+# No real file: a command may be told to write to it.
+_STRANGE = tuple(text for text in (*_MORE, *TEXTS) if text != "/etc/passwd")
+
 
 @cache
 def _options() -> Mapping[str, list[str]]:
@@ -182,9 +185,9 @@ def changed(rng: Random) -> tuple[list[str], str]:
         elif how == "equals" and at < len(words):
             words[at : at + 2] = ["=".join(words[at : at + 2])]
         elif how == "option" and options:
-            words[at:at] = [rng.choice(options), rng.choice((*_MORE, *TEXTS))][: rng.choice((1, 2))]
+            words[at:at] = [rng.choice(options), rng.choice(_STRANGE)][: rng.choice((1, 2))]
         else:
-            words[at : at + 1] = [rng.choice((*_MORE, *TEXTS, *WORDS)).replace("\0", "\udcff")]
+            words[at : at + 1] = [rng.choice((*_STRANGE, *WORDS)).replace("\0", "\udcff")]
     return words, " ".join(told)
 
 
