@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,6 +36,8 @@ PARTS = {
     "waiting": ["-n", str(3 * CORES)],
     "timed": [],
 }
+# Ranks of several tests share the cores, so those that wait yield. Else, they take a third of the time.
+YIELDING = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 # Leaves four fifths of the cores to compilers, because the second part waits for them.
 BEHIND_COMPILERS = 4
 
@@ -75,7 +77,8 @@ def _parts(words: list[str], folder: Path) -> Iterator[tuple[str, int]]:
 
     def start(part: str, output: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
         own = [*PARTS[part], "--part", part, "--outcomes", str(folder / part)]
-        return _started([*words, *own], output, BEHIND_COMPILERS if part == "untimed" else 0)
+        niceness = BEHIND_COMPILERS if part == "untimed" else 0
+        return _started([*words, *own], output, niceness, YIELDING if part == "waiting" else {})
 
     builder, untimed = builds.started(), start("untimed")
     while builder.poll() is None:
@@ -102,9 +105,15 @@ def _selects(words: list[str]) -> bool:
     return any(word.startswith("-k") or Path(word.partition("::")[0]).exists() for word in words)
 
 
-def _started(words: list[str], output: IO[bytes] | None = None, niceness: int = 0) -> subprocess.Popen[bytes]:
+def _started(
+    words: list[str],
+    output: IO[bytes] | None = None,
+    niceness: int = 0,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
     command = ["nice", "-n", str(niceness), sys.executable, "-m", "pytest", *words]
-    return subprocess.Popen(command, stdout=output, preexec_fn=children.tied(signal.SIGINT))
+    own = {**os.environ, **(environment or {})}
+    return subprocess.Popen(command, stdout=output, env=own, preexec_fn=children.tied(signal.SIGINT))
 
 
 def _missing() -> str:

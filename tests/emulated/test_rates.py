@@ -12,22 +12,28 @@ from kiviat.launch.emulated.spec import Spec
 
 # A frame of 1514 bytes carries 1448 bytes of a TCP stream.
 PAYLOAD = 1448 / 1514
-# A link never exceeds its rate, but is slower while other programs or guests of the host occupy the
-# processors. So the best of this many half seconds counts, with a tolerance of 20 %.
+# A link is slower while other programs or guests of the host occupy the processors. So the best of at most
+# this many half seconds counts, with a tolerance of 20 %.
 MEASUREMENTS = 5
+SLOWEST = 0.8
 
 
-def rates(cluster: Cluster, *flows: tuple[str, str]) -> list[float]:
-    """Return the rate of each flow in the measurement with the largest total: as a share of the link's rate,
-    or in bit/s if the rate is unlimited.
+def rates(cluster: Cluster, *flows: tuple[str, str], share: float = 1) -> list[float]:
+    """Return the rate of each flow, as a share of the link's rate: in the first measurement in which all
+    flows have nearly the share that is expected, else in that with the largest total.
     """
-    measured = [stream_rates(cluster, flows, 0.5) for _ in range(MEASUREMENTS)]
-    capacity = cluster.spec.rate_bit_per_s * PAYLOAD if cluster.spec.rate_bit_per_s else 1
-    return [rate / capacity for rate in max(measured, key=sum)]
+    assert cluster.spec.rate_bit_per_s
+    measured: list[list[float]] = []
+    while len(measured) < MEASUREMENTS:
+        found = stream_rates(cluster, flows, 0.5)
+        measured.append([rate / (cluster.spec.rate_bit_per_s * PAYLOAD) for rate in found])
+        if min(measured[-1]) > SLOWEST * share:
+            return measured[-1]
+    return max(measured, key=sum)
 
 
 def close(found: Sequence[float], share: float) -> bool:
-    return all(0.8 * share < rate < 1.03 * share for rate in found)
+    return all(SLOWEST * share < rate < 1.03 * share for rate in found)
 
 
 @pytest.mark.parametrize("rate_bit_per_s", [10**8, pytest.param(10**9, marks=pytest.mark.full)])
@@ -35,7 +41,7 @@ def test_a_stream_gets_the_rate(rate_bit_per_s: int) -> None:
     with Cluster.up(Spec(2, 1, rate_bit_per_s)) as cluster:
         found = rates(cluster, ("n1", "n2"))
         assert close(found, 1), found
-        both = rates(cluster, ("n1", "n2"), ("n2", "n1"))
+        both = rates(cluster, ("n1", "n2"), ("n2", "n1"), share=0.98)
         assert close(both, 0.98), f"a link carries its rate each way, but for the acknowledgements: {both}"
 
 
@@ -50,7 +56,7 @@ def test_streams_share_a_link_evenly() -> None:
             [("n1", "n2"), ("n1", "n3")],
             [("n1", "n2"), ("n1", "n2")],
         ):
-            found = rates(cluster, *flows)
+            found = rates(cluster, *flows, share=0.5)
             assert close(found, 0.5), (flows, found)
         apart = rates(cluster, ("n1", "n2"), ("n3", "n4"))
         assert close(apart, 1), apart
@@ -58,4 +64,4 @@ def test_streams_share_a_link_evenly() -> None:
 
 def test_a_link_without_a_rate_is_faster() -> None:
     with Cluster.up(Spec(2, 1)) as cluster:
-        assert rates(cluster, ("n1", "n2"))[0] > 2e9
+        assert any(stream_rates(cluster, [("n1", "n2")], 0.5)[0] > 2e9 for _ in range(MEASUREMENTS))

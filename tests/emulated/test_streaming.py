@@ -13,9 +13,10 @@ from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.raw_tcp import stream_rates
 from kiviat.launch.emulated.spec import Spec
 
-# Number of alternating measurements; the best of each kind counts, because other programs only ever slow a
-# stream.
+# At most so many alternating measurements. The best of each kind counts, because other programs only ever
+# slow a stream.
 TURNS = 3
+SAME = pytest.approx(1, abs=0.03)
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", pytest.param("mpich", marks=pytest.mark.full)])
@@ -37,7 +38,9 @@ def test_mpi_streams_as_fast_as_plain_tcp(rate: int | None, mpi: str, tmp_path: 
         for turn in range(TURNS):
             plain += stream_rates(cluster, (("n1", "n2"),))
             streamed.append(mpi_rate(cluster, mpi, tmp_path / str(turn)))
-    assert max(streamed) / max(plain) == pytest.approx(1, abs=0.03), (streamed, plain)
+            if max(streamed) / max(plain) == SAME:
+                return
+    pytest.fail(f"MPI reached {streamed} bit/s, and plain TCP {plain}")
 
 
 def mpi_rate(cluster: Cluster, mpi: str, folder: Path) -> float:
