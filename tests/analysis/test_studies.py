@@ -156,7 +156,7 @@ def test_every_row_of_the_paper_is_used_once_or_by_machine() -> None:
         study = find_study(name)
         judged = verdicts(study, [machine("Nobody's", bandwidths({8: 1e6}))])
         rows = {one.id for one in all_rows() if one.paper.name == study.paper}
-        assert len(rows) == count  # of the papers' numbers and sentences
+        assert len(rows) == count  # numbers and sentences of the papers
         assert {one.verdict.row.id for one in judged} == rows
         assert all(one.verdict.words or one.verdict.answer is not None for one in judged)
 

@@ -88,7 +88,7 @@ def test_numbers_of_ranks_that_do_not_fit_are_left_out(tmp_path: Path) -> None:
 
 
 def test_smaller_clusters_get_the_arrangements_that_they_hold(tmp_path: Path) -> None:
-    """Of 16x1, 8x2, 4x4 and 16x4 four emulated nodes got 4x4 only, which compares with nothing."""
+    """Of 16x1, 8x2, 4x4 and 16x4, only 4x4 fits four emulated nodes, which leaves nothing to compare."""
     shapes = ("16x1", "8x2", "4x4", "16x4")
     runs = tuple(replace(RUN, name=shape, shape=shape) for shape in shapes)
     of = replace(STUDY, runs=runs)

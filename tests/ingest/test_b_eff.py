@@ -12,7 +12,7 @@ from tests.ingest.test_tree import tree
 
 SHORT = (Path(__file__).parent / "data" / "b_eff-3.6.short").read_text()
 CLOSING = SHORT.splitlines()[-1] + "\n"
-# What .sum has: the head, the table of the summary and the closing line.
+# Contents of .sum: the head, the table of the summary and the closing line.
 SUMMARY = SHORT[: SHORT.index("SECTION-BY-MSGLNG-BEGIN")] + SHORT[SHORT.index("system parameters") :]
 
 

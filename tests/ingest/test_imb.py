@@ -173,7 +173,7 @@ def test_a_title_without_results() -> None:
     ],
 )
 def test_switches_that_change_the_quantity_are_part_of_the_case(switches: str, case: str) -> None:
-    """They stand in the line that IMB repeats of its call, and were dropped."""
+    """They are in the command line that IMB prints, and were dropped."""
     text = (DATA / "imb-2021.txt").read_text()
     words = "-iter 100 -msglog 3:4 PingPong"
     assert words in text

@@ -138,7 +138,7 @@ def test_a_ready_made_program_ran_with_what_it_loaded(tmp_path: Path) -> None:
     assert (launch["mpi"], launch["mpi_version"]) == ("Intel MPI", "2021.18")
 
 
-# What wrappers and launchers say: Intel MPI's captured, the others' as sites document them.
+# Output of wrappers and launchers: Intel MPI's was captured, the others' is as sites document it.
 RELATIVES = {
     "intelmpi": (
         "mpigxx for the Intel(R) MPI Library 2021.18 for Linux*",

@@ -85,7 +85,7 @@ def test_what_the_bucket_decided_says_nothing() -> None:
 
 
 def test_the_first_messages_after_a_rest_say_what_processors_take() -> None:
-    """From 600 B on twice as much: whoever has only medians cannot know, for there the bucket decided."""
+    """From 600 B on, twice as long. Medians cannot show it, because there the bucket decides."""
     points = [
         replace(point, minimum=2 * LATENCY_S) if size in (1024, 1448) else point
         for size, point in zip((*SIZES, 1448), (*POINTS, *curve([(1448, seconds(1448))])), strict=True)
@@ -151,7 +151,7 @@ def test_the_file_has_the_bucket_and_gives_the_processors_the_latency(tmp_path: 
 
 @pytest.mark.parametrize("wire_s", [0.0, 5e-6])
 def test_the_file_says_how_long_a_sender_is_busy(tmp_path: Path, wire_s: float) -> None:
-    """What arrives meanwhile waits, so that the wire's time counts, too."""
+    """Messages that arrive meanwhile wait, so the time on the wire counts, too."""
     structure = replace(KNOWN, link=LINK, link_source="asked for", bucket=BUCKET, wire_s=wire_s)
     exchanges = curve([(size, LATENCY_S + 3e-6) for size in (0, 1, 2)], benchmark="pingping")
     fitted = with_exchange(fit_level(POINTS, LINK, BUCKET), exchanges, LINK)

@@ -78,7 +78,7 @@ def test_a_reduction_of_network_bytes_is_the_farthest_of_all() -> None:
 
 
 def test_losses_and_gains_are_of_the_rates() -> None:
-    """Of seven programs the fourth loses most."""
+    """The fourth of seven programs loses most."""
     losing = [0.9, 0.95, 0.8, 0.75, 0.99, 0.85, 0.9]
     records = [record_of(16, rate) for loss in losing for rate in (2.0, 2.0 * loss)]
     assert verdict("V-001", records).answer == pytest.approx(25)

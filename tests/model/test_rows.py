@@ -219,7 +219,7 @@ def test_the_page_has_errors_by_kind_beside_a_null_model_and_earlier_versions() 
 
 
 def test_the_null_model_is_other_machines_ratio_to_ping_pong() -> None:
-    """Of the Opteron cluster's ping-pong; an X1 of two sizes counts once."""
+    """The row is the Opteron cluster's ping-pong; the X1, of two sizes, counts once."""
     (about,) = (row for row in all_rows() if row.id == "F1-062")
     ratios = [math.sqrt(730 / 4231 * 634 / 4070), 5631 / 9400, 193 / 399, 653 / 1069]
     wanted = 711 * math.prod(ratios) ** (1 / 4) / 218 - 1

@@ -176,7 +176,7 @@ class Runs(_Stored, Sequence[Run]):
 
     def report(self, output: str | PathLike[str] = "report.html") -> Path:
         """Write the runs as a web page, side by side, and return its path."""
-        from kiviat.report.run.page import render  # noqa: PLC0415 (a second: whoever writes no page need not wait)
+        from kiviat.report.run.page import render  # noqa: PLC0415 (takes a second, for pages only)
 
         rows = Rows.joined(run.rows for run in self._runs)
         tables = list(chain.from_iterable(run.grids for run in self._runs))

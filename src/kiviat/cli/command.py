@@ -80,7 +80,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 def _executed(request: Request) -> int:
     command = import_module(f"kiviat.cli.{request.module}")
     with warnings.catch_warnings():
-        # Of libraries about absurd values: what comes of these is infinite or NaN, and shown as unavailable.
+        # NumPy and SciPy warn of absurd values, whose results are infinite or NaN, and shown as unavailable.
         warnings.simplefilter("ignore", RuntimeWarning)
         status: int = command.execute(request)
     sys.stdout.flush()

@@ -167,7 +167,7 @@ class _Search:
         """Return the states with the next rank on each node that it may take."""
         rank = states.node.shape[1]
         used = states.free < self.room
-        # Of several unused nodes of a kind, the first.
+        # Only the first of several unused nodes of a kind.
         allowed = (states.free > 0) & (used | (self.within == self._used_of_kind(used)))
         if (twin := self.twin[rank]) >= 0:
             allowed &= np.arange(len(self.nodes)) >= states.node[:, twin, None]

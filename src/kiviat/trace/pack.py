@@ -17,7 +17,7 @@ _ABOUT = (
     *("rank", "stage", "length", "events", "computed_ns", "elapsed_ns", "polls", "sparse", "unsupported"),
     *("other_threads", "crossed", "apart", "unseen", "lost", "node", "host", "counted"),
 )
-# Of a recording of times.
+# Only in recordings of times.
 TIMES = (
     *("begun_ns", "clock", "offset_before_ns", "moment_before_ns", "trip_before_ns"),
     *("offset_after_ns", "moment_after_ns", "trip_after_ns"),

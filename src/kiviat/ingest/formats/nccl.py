@@ -52,7 +52,7 @@ _IN_NAME = re.compile(
     "|".join(rf"(?<![a-z])({name.replace('_', '[_-]?')})(?![a-z])" for name in sorted(_OURS, key=len)[::-1]),
     re.IGNORECASE,
 )
-# Of these, a case has the size of one block (per rank or pair), as in OSU and IMB; "size" is the total.
+# Their cases have the size of one block (per rank or pair), as in OSU and IMB; "size" is the total.
 _BLOCKS = ("allgather", "alltoall", "alltoallv", "gather", "scatter", "hypercube")
 _ROOTED = ("bcast", "reduce", "gather", "scatter")
 _BYTES = {

@@ -44,7 +44,7 @@ def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
     if _at_once(text, heads, ranks):
         return _record(text, len(heads))
     ends = [head.start() for head in heads[1:]]
-    # What describes a table is printed before it, from the end of the last one's rows.
+    # A table's description begins where the rows of the table before it end.
     starts = [0, *(_end_of_rows(text, head.end(), end) for head, end in zip(heads, ends, strict=False))]
     ends = [*starts[1:], len(text)]
     return [

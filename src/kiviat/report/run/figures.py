@@ -162,7 +162,7 @@ def _section(traits: Traits, metric: str, metrics: Iterable[str]) -> str | None:
     """Return the section of a metric, or None if it appears in tables only."""
     if metric in _PARTS:
         return None
-    # Of a benchmark without description, only metrics can say: collectives report times over ranks.
+    # Without a description, the metrics tell the section: collectives report times over ranks.
     section = traits.section or ("collective" if "time_rank_max" in metrics else "pt2pt")
     if section == "pt2pt" and metric == "message_rate":
         return "rate"
