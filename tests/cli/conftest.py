@@ -1,4 +1,4 @@
-"""Runs kiviat as a user does, in a temporary folder."""
+"""Fixtures that run kiviat as a user does, in a temporary folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def kiviat(tmp_path: Path) -> Kiviat:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=900,  # some compile the native program, beside other tests
+            timeout=900,  # some tests compile the native program while others run
         )
 
     return run
@@ -37,9 +37,7 @@ def kiviat(tmp_path: Path) -> Kiviat:
 
 @pytest.fixture
 def make_run(tmp_path: Path) -> Callable[..., RunDirectory]:
-    """Return a function that makes a complete run of a ping-pong; `factor` makes it slower; launches scatter
-    by 1 %.
-    """
+    """Return a function that makes a complete ping-pong run; `factor` scales its times, which vary by 1 %."""
 
     def make(factor: float = 1.0, launches: int = 8, name: str = "made-up") -> RunDirectory:
         with RunDirectory.create(tmp_path / "runs", name, machine=MACHINE, plan=PLAN) as run:
@@ -60,7 +58,7 @@ def make_run(tmp_path: Path) -> Callable[..., RunDirectory]:
 
 
 def on_terminal(folder: Path, variables: dict[str, str], *arguments: str) -> str:
-    """Return the text as a terminal would show it."""
+    """Run kiviat on a pseudo-terminal, and return everything that it prints."""
     master, slave = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", **variables}
     if "NO_COLOR" not in variables:

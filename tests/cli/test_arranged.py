@@ -102,8 +102,9 @@ def test_a_bad_arrangement_is_one_line(kiviat: Kiviat, plan: Path, arrangement: 
 
 
 def test_only_what_has_not_started_is_left_out() -> None:
-    """With several arrangements a full disk, a removed folder and ranks that hang were "left out", too, and
-    the exit code was 0.
+    """Only arrangements that cannot start are left out; any other error ends the command.
+
+    A full disk, a removed folder and hanging ranks were once "left out" too, and the exit code was 0.
     """
     request = parsed(["run", "pingpong", "-n", "64x1,1x2"])
     assert isinstance(request, RunRequest)

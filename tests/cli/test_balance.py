@@ -1,4 +1,4 @@
-"""`kiviat balance` on fabricated runs and on output of hpcc."""
+"""`kiviat balance` on fabricated runs and on hpcc output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OUTPUT = Path(__file__).parents[1] / "ingest" / "data" / "hpccoutf-1.5.0.txt"
 
 @pytest.fixture
 def hpcc(tmp_path: Path) -> Make:
-    """Return a complete run of HPC Challenge's kernels on two nodes."""
+    """Return a function that makes a complete run of the HPC Challenge kernels on two nodes."""
 
     def make(name: str = "hpcc", watts: float | None = None, **changes: Any) -> RunDirectory:
         rows = hpcc_rows(**changes)
@@ -50,7 +50,7 @@ def hpcc(tmp_path: Path) -> Make:
 
 
 def test_published_systems_alone(kiviat: Kiviat, tmp_path: Path) -> None:
-    """Without any run: figure 5 and table 2 of Saini et al. as published."""
+    """Without runs, `kiviat balance` compares the systems of figure 5 and table 2 of Saini et al."""
     done = kiviat("balance", "none")
     assert (done.returncode, done.stderr) == (0, "")
     assert "NEC SX-8 leads on 3 (FFT / HPL, PTRANS / HPL, STREAM copy / HPL)" in done.stdout
@@ -104,7 +104,7 @@ def test_systems_beside_and_rules(kiviat: Kiviat, hpcc: Make) -> None:
     head = done.stdout.splitlines()[0]
     assert "NEC SX-8" in head and "Cray Opteron cluster" in head and "Altix" not in head
     fft = next(line for line in done.stdout.splitlines() if line.startswith("FFT"))
-    assert fft.count("left out") == 2  # for one system with 4 Tflop/s and two without
+    assert fft.count("left out") == 2  # hpcc and third are small; zeus has 4 Tflop/s
     assert "third · Open MPI 4.1.4 lacks ptrans: `kiviat run hpcc` has all." in done.stdout
     kept = kiviat("balance", *names, "--rules", "small=keep", "--with", "none").stdout
     assert "FFT, PTRANS and RandomAccess over HPL are kept" in kept and "--rules small=keep" in kept

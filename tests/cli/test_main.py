@@ -145,9 +145,7 @@ def test_interrupted_and_refused(
 
 
 def test_nobody_reads_to_the_end(tmp_path: Path, kiviat: Kiviat) -> None:
-    """If the reader closes the pipe, as in `kiviat … | head -1`, kiviat ends without traceback and
-    message.
-    """
+    """If the reader closes the pipe, as in `kiviat … | head -1`, kiviat ends without any message."""
     command = f"{sys.executable} -u -m kiviat.cli.main completion fish"
     done = subprocess.run(
         ["bash", "-c", f"{command} | head -1; exit ${{PIPESTATUS[0]}}"], capture_output=True, text=True
@@ -217,7 +215,7 @@ def test_bash_completes(kiviat: Kiviat, tmp_path: Path) -> None:
 def test_limited_memory_is_named(
     error: Exception, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Under `ulimit -v`, this was an unexpected RuntimeError, or advice for users of DuckDB."""
+    """Under `ulimit -v`, Kiviat once printed "unexpected RuntimeError", or advice for DuckDB users."""
 
     def fail() -> None:
         raise error

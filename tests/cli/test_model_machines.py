@@ -103,7 +103,7 @@ def test_all_machines_are_listed_with_what_they_were_calibrated_on(kiviat: Kivia
 def test_an_uncalibrated_variant_is_called_one(kiviat: Kiviat) -> None:
     """An uncalibrated variant is called uncalibrated in tables, pages and findings.
 
-    They once said "calibrated on" with the rows to which its base was fitted.
+    They once said "calibrated on", and named the rows to which its base was fitted.
     """
 
     def told(machine: str) -> str:

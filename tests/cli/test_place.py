@@ -65,9 +65,7 @@ def table(name: str, sent: list[list[float]]) -> Table:
 
 
 def append(run: RunDirectory, case: str, unit: int = 1 << 20) -> None:
-    """Append a record in which each rank sends `unit` bytes to the rank half of the world away, and little to
-    its neighbour.
-    """
+    """Append a record: ranks send `unit` bytes to the rank half the world away, 1/64 to their neighbour."""
     sent = [[0.0] * RANKS for _ in range(RANKS)]
     for rank in range(RANKS):
         sent[rank][(rank + RANKS // 2) % RANKS] = unit
@@ -90,9 +88,7 @@ def counted(tmp_path: Path) -> Path:
 
 
 def test_what_is_printed(kiviat: Kiviat, counted: Path) -> None:
-    """With blocked placement all 8 MiB leave the nodes; with partners on one node, only messages to
-    neighbours do.
-    """
+    """Blocked placement sends all 8 MiB between nodes; partners on one node leave only neighbour messages."""
     done = kiviat("place", counted, "--nodes", "4x2")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -145,7 +141,7 @@ class Written:
     ids=lambda case: case.emit,
 )
 def test_what_launchers_read(kiviat: Kiviat, counted: Path, tmp_path: Path, case: Written) -> None:
-    """Files for launchers are written; tests/placement and tests/emulated launch with them."""
+    """`--emit` writes files for launchers; tests/placement and tests/emulated launch with them."""
     done = kiviat("place", counted, "--nodes", "4x2", "--hosts", "a,b,c,d", "--emit", case.emit, "-o", "out")
     assert done.returncode == 0, done.stderr
     assert f"wrote out: {case.words}" in done.stderr
@@ -218,8 +214,9 @@ def test_runs_without_a_matrix_or_with_several(kiviat: Kiviat, make_run: object,
 def test_a_signal_while_nothing_is_launched_ends_the_command(
     openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first launch only tells what launching itself sends; a signal during it was not looked at, and the
-    program was run under every placement.
+    """A signal during the first launch, which only measures what launching itself sends, ends `--verify`.
+
+    It was once ignored, and the program was run under every placement.
     """
     started: list[str] = []
 

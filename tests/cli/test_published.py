@@ -1,4 +1,4 @@
-"""`kiviat published`: the publications, and values found by words."""
+"""`kiviat published` lists publications, and finds values by words."""
 
 from __future__ import annotations
 

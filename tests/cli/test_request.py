@@ -121,7 +121,7 @@ def test_what_follows_from_a_request_leaves_it_as_it_is() -> None:
 
 
 def test_unlike_shapes_are_a_run_for_each_number_of_ranks_on_a_node() -> None:
-    """`-n 2x1,4x2` was refused: a run has one number of ranks on a node."""
+    """`-n 2x1,4x2` starts a run for each number of ranks on a node; it was once refused."""
     request = parsed(["run", "pingpong", "-n", "2x1,4x2,8x2", "--place", "cyclic", "-q"])
     assert isinstance(request, RunRequest)
     seen: list[tuple[str | None, str | None, str | None]] = []

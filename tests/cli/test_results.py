@@ -166,7 +166,7 @@ def test_export(kiviat: Kiviat, make_run: Make, tmp_path: Path, what: str, rows:
 
 
 def test_no_output_replaces_results(kiviat: Kiviat, make_run: Make, tmp_path: Path) -> None:
-    """An export to records.jsonl of a run, and a placement to the profile that it was made from, once did."""
+    """An export once overwrote a run's records.jsonl, and a placement the profile that it was made from."""
     path = make_run().path
     (tmp_path / "link").symlink_to(path / "records.jsonl")
     (tmp_path / "a.profile").write_text("profile")
@@ -208,7 +208,7 @@ def test_export_as_openmetrics(kiviat: Kiviat, make_run: Make) -> None:
 
 
 def test_a_metric_forges_no_lines_of_openmetrics(kiviat: Kiviat, tmp_path: Path) -> None:
-    """A metric's name was written as it was, and its lines were those of other metrics and machines."""
+    """Line breaks in a metric's name were once exported, and forged metrics of other machines."""
     forged = 'x 1\nkiviat_time_seconds{machine="prod"} 1e-9\nkiviat_y'
     with RunDirectory.create(tmp_path / "runs", "forged", machine=MACHINE, plan=PLAN) as run:
         run.set_launch(launch(0, 0, outcome="ok", exit=0))
@@ -221,7 +221,7 @@ def test_a_metric_forges_no_lines_of_openmetrics(kiviat: Kiviat, tmp_path: Path)
 
 
 def test_exports_and_queries_tell_what_is_missing(kiviat: Kiviat, make_run: Make) -> None:
-    """`kiviat export` and `kiviat sql` dropped a torn record without a word."""
+    """`kiviat export` and `kiviat sql` once silently dropped a torn record."""
     path = make_run().path
     records = path / "records.jsonl"
     lines = records.read_text().splitlines(keepends=True)
@@ -334,7 +334,7 @@ def test_a_run_writes_its_report_though_nothing_reads_its_output(
 ) -> None:
     """A run writes its report even if no process reads its output.
 
-    `kiviat run --report report.html | head -1` once measured everything and ended without report.
+    `kiviat run --report report.html | head -1` once measured everything and ended without a report.
     """
 
     class Closed(io.StringIO):
@@ -415,9 +415,7 @@ ODD_NAMES = ("run[12]", "a*", "a?", "it's", "') to 'x", "two\nlines", "caf\udce9
 
 @pytest.fixture
 def odd_runs(make_run: Make, tmp_path: Path) -> Path:
-    """Create slow runs with unusual names, next to fast runs that these names would match if taken as
-    patterns.
-    """
+    """Create slow runs with odd names, and fast runs that these names would match as patterns."""
     slow, fast = make_run(3.0, launches=3).path, make_run(1.0, launches=3, name="fast").path
     for name in ODD_NAMES:
         shutil.copytree(slow, tmp_path / "runs" / name)
@@ -481,7 +479,7 @@ def test_folders_for_temporary_files_and_exports_of_any_name(
 def test_a_deleted_working_directory_is_named(tmp_path: Path, command: list[str]) -> None:
     """A deleted working directory is reported as such.
 
-    It was once detected by the compiler, after a new build had begun.
+    Once only the compiler noticed it, after a new build had begun.
     """
     gone = tmp_path / "gone"
     gone.mkdir()
@@ -524,7 +522,7 @@ def test_a_folder_of_logs_becomes_runs(kiviat: Kiviat, tmp_path: Path) -> None:
 
 
 def test_names_of_files_that_are_not_utf8(kiviat: Kiviat, tmp_path: Path) -> None:
-    """A log named r\\xe9sultat.out ended `kiviat ingest`, also of a whole folder: run.json holds its name."""
+    """A log named r\\xe9sultat.out once made `kiviat ingest` fail, because run.json holds its name."""
     folder = os.fsdecode(b"d\xe9j\xe0")
     log = tmp_path / folder / os.fsdecode(b"r\xe9sultat.out")
     log.parent.mkdir()

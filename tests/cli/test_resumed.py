@@ -187,7 +187,7 @@ def test_a_complete_run_does_not_go_on(made: Made) -> None:
 
 
 def test_a_plan_without_a_name_is_refused(made: Made) -> None:
-    """A run whose plan is damaged ended in "unexpected KeyError" when it was resumed."""
+    """Resuming a run with a damaged plan once failed with "unexpected KeyError"."""
     path = made()
     said = json.loads((path / "run.json").read_text())
     said["plan"]["definition"] = {"schema": "kiviat.plan/1", "command_line": {"ranks_available": 2}}

@@ -74,7 +74,7 @@ EVERYTHING = Counter((repetition, case) for repetition in range(2) for case in C
 def test_quiet_prints_where_the_run_is(kiviat: Kiviat, plan: Path, tmp_path: Path) -> None:
     done = kiviat("run", plan, "-n", "2", "-q")
     path, _ = run_json(tmp_path)
-    # Other programs may be running here, which Kiviat mentions.
+    # Kiviat says so if other programs are running here.
     said = [line for line in done.stderr.splitlines() if not line.startswith("kiviat: this machine is busy")]
     assert (done.returncode, done.stdout, said) == (0, f"{path.relative_to(tmp_path)}\n", [])
     assert (path / "report.html").exists()
@@ -136,8 +136,8 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(kiviat: Kiviat, plan: 
 
 
 def test_an_interrupted_run_is_resumed_where_it_was(kiviat: Kiviat, plan: Path, tmp_path: Path) -> None:
-    # Samples until the time budget is spent: on a quiet machine a target would be reached at once, because
-    # equal samples have an interval of width 0.
+    # Take samples until the time budget is spent; on a quiet machine a target would be reached at once,
+    # because equal samples have an interval of width 0.
     endless = "budget_s = 0.6, min_samples = 1_000_000, max_samples = 1_000_000"
     plan.write_text(PLAN.replace("budget_s = 0.03, min_samples = 5", endless))
     started = subprocess.Popen(
@@ -210,7 +210,7 @@ def test_options_reach_the_cases(kiviat: Kiviat, plan: Path) -> None:
 
 
 def test_cases_are_launched_until_their_interval_is_narrow(kiviat: Kiviat, tmp_path: Path) -> None:
-    """A case gets the launches that its interval needs, at most those allowed, also in a resumed run."""
+    """A case gets as many launches as its interval needs, up to the limit, also in a resumed run."""
     words = ("run", "pingpong", "-m", "8", "-n", "2", "--launches", "1", "--budget", "0.01")
     wide = kiviat(*words, "--interval", "99")
     assert wide.stdout.startswith("plan pingpong: 1 case on 2 ranks in 1 launch, at most 25 of a case, with ")
@@ -328,7 +328,7 @@ def test_a_disk_that_fills_up(kiviat: Kiviat, tmp_path: Path) -> None:
     try:
         done = kiviat("run", "pingpong", "-m", "0:64", "--launches", "20", "--budget", "0.02", "-o", disk)
         assert done.returncode == 2
-        # Written when the disk becomes full: a record, or run.json.
+        # The write that fails may be that of a record or of run.json.
         told = done.stderr.splitlines()[-1]
         assert "is full; finished results are kept" in told or "No space left on device; finished" in told
         (path,) = disk.iterdir()
@@ -365,7 +365,7 @@ def test_list_says_how_each_benchmark_is_timed_and_what_it_takes(kiviat: Kiviat)
     told: dict[str, dict[str, str]] = {}
     text = kiviat("list", *known).stdout
     assert "--set nx=20: crystal cells along x, four atoms each (1 to 65,536)" in text
-    assert f"{2**31 - 1:,}" not in text  # which bounds all numbers of MPI
+    assert f"{2**31 - 1:,}" not in text  # INT_MAX bounds every number, so it is not printed
     for line in text.splitlines():
         if line and not line.startswith(" "):
             told[line.partition(":")[0]] = facts = {}
@@ -389,8 +389,9 @@ def test_list_says_how_each_benchmark_is_timed_and_what_it_takes(kiviat: Kiviat)
 
 
 def test_pages_are_chosen_and_recorded(kiviat: Kiviat, tmp_path: Path) -> None:
-    """The page size is selected and recorded. With `small` no rank gets huge pages; the effect of `huge`
-    depends on the system.
+    """`--pages` selects the page size, and records note the share of huge pages.
+
+    With `small`, no rank gets huge pages; the effect of `huge` depends on the system.
     """
     case = ("stream", "-n", "2", "--set", "memory=40000000", "--launches", "1")
     for pages, share in (("small", r"0 %"), ("huge", r"\d+ %")):

@@ -29,7 +29,7 @@ AMDAHL = amdahl(0.03)
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Return a complete run on several numbers of ranks."""
+    """Return a function that makes a complete run on several numbers of ranks."""
 
     def make(
         name: str,

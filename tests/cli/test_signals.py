@@ -18,7 +18,7 @@ from kiviat.launch.process import processes
 Started = tuple[subprocess.Popen[str], list[int]]
 Hanging = Callable[..., Started]
 KIVIAT = [sys.executable, "-m", "kiviat.cli.main"]
-# A compiler wrapper that never returns; it and its child processes have recognisable names.
+# A compiler wrapper that never returns, and writes its own and its child's process number to a file.
 WRAPPER = """#!/bin/sh
 {trap}
 sleep 1000 &
@@ -29,7 +29,7 @@ while :; do wait; sleep 0.05; done
 
 @pytest.fixture
 def hanging(tmp_path: Path) -> Iterator[Hanging]:
-    """Start a command that waits for the wrapper; return it with the wrapper's processes."""
+    """Return a function that starts a command that waits for the wrapper, and returns their processes."""
     started: list[Started] = []
 
     def start(trap: str = "", ignored: signal.Signals | None = None) -> Started:
@@ -76,9 +76,9 @@ def running(pid: int) -> bool:
     [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated"), (signal.SIGHUP, "hung up")],
 )
 def test_a_command_ends_in_order(hanging: Hanging, number: signal.Signals, words: str) -> None:
-    """SIGTERM and SIGHUP end a build with a message, and its compilers with it.
+    """A signal ends a build with a message, and ends its compilers too.
 
-    `kiviat` once ended silently, and the compilers continued.
+    After SIGTERM and SIGHUP, `kiviat` once ended silently, and the compilers continued.
     """
     process, pids = hanging()
     process.send_signal(number)
@@ -101,9 +101,9 @@ def test_the_second_signal_changes_nothing(hanging: Hanging) -> None:
 
 
 def test_a_program_that_is_being_started_ends_too(tmp_path: Path) -> None:
-    """A signal may arrive after a program has started, and before kiviat knows its process number.
+    """A signal may arrive after a program has started but before kiviat knows its process number.
 
-    The program then once survived: only the sentinel knows its session.
+    The program once survived this; the sentinel ends it, because it knows its session.
     """
     code = f"""
 import os, subprocess
@@ -142,8 +142,9 @@ def test_what_was_ignored_stays_so(hanging: Hanging) -> None:
 
 
 def test_where_kiviat_is_killed_its_children_end(hanging: Hanging) -> None:
-    """If kiviat is killed, all its child processes end: the kernel signals the wrapper, and the sentinel ends
-    the wrapper's children.
+    """If kiviat is killed, all its child processes end.
+
+    The kernel signals the wrapper, and the sentinel ends the wrapper's children.
     """
     process, pids = hanging(trap='trap "" TERM')
     process.kill()

@@ -1,4 +1,4 @@
-"""Files of a site are found by every command, and files written by `kiviat new` work."""
+"""Every command finds the files of a site, and files that `kiviat new` writes work."""
 
 from __future__ import annotations
 

@@ -28,8 +28,9 @@ FOREVER = "select sum(a.range * b.range) from range(10_000_000) a, range(1_000_0
 def sql(
     make_run: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Sql:
-    """Return `sql(query, …)`, which returns exit code, output and errors; there is a run, and a file
-    "secret".
+    """Return a function that runs `kiviat sql` and returns its exit code, output and errors.
+
+    The folder has a run and a file "secret".
     """
     make_run(launches=2)
     (tmp_path / "secret").write_text("secret words")
@@ -75,7 +76,7 @@ def test_the_help_names_the_tables(sql: Sql, capfd: pytest.CaptureFixture[str]) 
     ],
 )
 def test_a_query_reads_the_tables_alone(sql: Sql, tmp_path: Path, query: str, said: str) -> None:
-    """A query can read the tables of runs only.
+    """A query can read only the tables of runs.
 
     Queries could once write files, read any file, attach databases and install extensions from the network.
     """
@@ -144,7 +145,7 @@ def test_times_are_text(sql: Sql) -> None:
 
 
 def test_a_run_named_twice_counts_once(sql: Sql, tmp_path: Path) -> None:
-    """By other names, too: its records were once counted twice."""
+    """A run named twice, even by path or link, counts once; its records were once counted twice."""
     (run,) = (tmp_path / "runs").iterdir()
     (tmp_path / "link").symlink_to(run)
     query = "select count(*) from records"
@@ -154,7 +155,7 @@ def test_a_run_named_twice_counts_once(sql: Sql, tmp_path: Path) -> None:
 
 
 def test_few_remarks_are_printed(sql: Sql, tmp_path: Path) -> None:
-    """A query reads all runs: dozens of them may be torn or interrupted."""
+    """At most five remarks are printed, because a query reads all runs, and dozens may be torn."""
     (run,) = (tmp_path / "runs").iterdir()
     records = run / "records.jsonl"
     os.truncate(records, records.stat().st_size - 20)
@@ -180,7 +181,7 @@ def test_few_remarks_are_printed(sql: Sql, tmp_path: Path) -> None:
     ],
 )
 def test_keys_of_maps_are_text(sql: Sql, key: str, text: str) -> None:
-    """JSON has no other keys: dates and numbers of decimals were unexpected errors."""
+    """JSON keys must be text; date and decimal keys of maps once raised unexpected errors."""
     status, out, error = sql("--format", "json", f"select map {{{key}: 1}} m")
     assert (status, error, json.loads(out)) == (0, "", [{"m": {text: 1}}])
     status, out, error = sql("--format", "csv", f"select map {{{key}: 1}} m")

@@ -57,7 +57,7 @@ def test_a_run_is_a_plan_of_its_own_on_each_machine(tmp_path: Path) -> None:
     asked = asked_of(RUN, tmp_path, "--on", "simulated:altix-bx2,cray-x1-msp", "--on", "native")
     assert [(one.where.on, one.what.ranks) for one in asked[:2]] == [
         ("simulated:altix-bx2", "64"),
-        ("simulated:cray-x1-msp", "12"),  # the machine has no more ranks
+        ("simulated:cray-x1-msp", "12"),  # the machine has only 12 ranks
     ]
     assert asked[2].where.on is None
     plan = tomllib.loads(Path(str(asked[0].what.plan)).read_text(encoding="utf-8"))
@@ -77,7 +77,7 @@ def test_quick_and_class_change_the_plan(tmp_path: Path) -> None:
 
 
 def test_numbers_of_ranks_that_do_not_fit_are_left_out(tmp_path: Path) -> None:
-    """On two cores P1 asked for Allreduce on up to 64 ranks."""
+    """On two cores, study P1 once asked for Allreduce on up to 64 ranks."""
     run = replace(
         RUN, cases=({"benchmarks": "allreduce", "ranks": [2, 8, 64]}, {"benchmarks": "hpl", "ranks": 64})
     )
@@ -88,7 +88,7 @@ def test_numbers_of_ranks_that_do_not_fit_are_left_out(tmp_path: Path) -> None:
 
 
 def test_smaller_clusters_get_the_arrangements_that_they_hold(tmp_path: Path) -> None:
-    """Of 16x1, 8x2, 4x4 and 16x4, only 4x4 fits four emulated nodes, which leaves nothing to compare."""
+    """On 4 emulated nodes all arrangements get a quarter of their nodes; unscaled, only 4x4 would fit."""
     shapes = ("16x1", "8x2", "4x4", "16x4")
     runs = tuple(replace(RUN, name=shape, shape=shape) for shape in shapes)
     of = replace(STUDY, runs=runs)
@@ -139,7 +139,7 @@ def recorded(folder: Path, *files: str) -> None:
 
 
 def made(folder: Path, where: str, *words: str) -> Made:
-    """Return what becomes of the recorded run on a place; benchmarks are refused there."""
+    """Return the outcome of the recorded run at `where`; `kiviat run` refuses its benchmarks there."""
     given = request("--on", where, *words)
     (place,) = places_of(STUDY, given)
 
@@ -152,7 +152,7 @@ def made(folder: Path, where: str, *words: str) -> Made:
 def test_programs_of_others_are_replayed_on_modelled_machines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Recordings on up to the number of ranks of the run are replayed; the rest has a reason."""
+    """Recordings of up to the run's number of ranks are replayed; a reason explains which are missing."""
     seen: list[tuple[str, str]] = []
 
     def replay_once(asked: RunReplayRequest, called: str) -> tuple[int, Path]:
@@ -188,7 +188,7 @@ def test_programs_of_others_are_replayed_on_modelled_machines(
 def test_a_run_that_fails_after_its_start_ends_the_study(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Runs and replays that a full disk ended were "left out": `kiviat study` went on and exited with 0."""
+    """If a full disk ended a run or replay, `kiviat study` once "left it out", went on and exited with 0."""
 
     def full(*_: object) -> tuple[int, Path | None]:
         raise InputError("the disk is full")
@@ -211,7 +211,7 @@ def test_damaged_recordings_are_left_out_with_the_reason(tmp_path: Path) -> None
 def test_runs_that_are_given_belong_to_the_part_that_they_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Figures that name a run of the study have results that `--with` gives, too."""
+    """A run given by `--with` belongs to the part that its plan names, so that its figures show the run."""
     plans = {"a": "T-pairs", "b": "standard", "c": "U-pairs"}
 
     def read(path: Path) -> object:
@@ -233,9 +233,10 @@ def test_runs_that_are_given_alone_run_nothing() -> None:
 def test_a_signal_ends_the_profiling_of_programs(
     number: signal.Signals, at_terminal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While `kiviat study` profiled a program, TERM and HUP ended only that program's launcher, Ctrl-C not
-    even that; the next program was profiled, and the exit code was 0. The profile of a program that was cut
-    off counted as that of a whole one ever after.
+    """A signal ends `kiviat study` while it profiles a program, and discards the incomplete profile.
+
+    SIGTERM and SIGHUP once ended only that program's launcher, and Ctrl-C not even that: the next program was
+    profiled, the exit code was 0, and the incomplete profile counted as complete ever after.
     """
     begun = tmp_path / "begun"
     script = f"echo >>{begun}; : >$KIVIAT_PROFILE/world-0.profile; kill -{number.name[3:]} $PPID; sleep 0.3"

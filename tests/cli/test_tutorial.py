@@ -26,7 +26,7 @@ def test_every_command_of_the_tutorial_works(
     assert {line.split()[0] for line in lines[2:]} == {"kiviat"}
     for line in lines[2:]:
         done = kiviat(*shlex.split(line)[1:])
-        # Other tests may disturb what is measured: the exit code is 2 if that holds for all cases.
+        # Other tests may disturb the measurements; if they disturb all cases, the exit code is 2.
         cases = [row for row in done.stdout.splitlines() if "compare" in line and "/ranks=" in row]
         disturbed = cases and all("no verdict: disturbed by other programs" in row for row in cases)
         assert done.returncode == (2 if disturbed else 0), f"{line}: {done.stdout}{done.stderr}"

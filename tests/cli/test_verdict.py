@@ -1,4 +1,4 @@
-"""The end of `kiviat run`: texts on standard output and on standard error."""
+"""The final output of `kiviat run` on standard output and standard error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_quiet_prints_failures_on_standard_error(tmp_path: Path, capsys: pytest.
 def test_show_lists_all_reasons_of_failure(
     number: int, last: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """From the sixth reason on, `kiviat show` printed "`kiviat show` lists them"."""
+    """`kiviat show` once printed "`kiviat show` lists them" instead of the sixth and later reasons."""
     with RunDirectory.create(tmp_path, "failing", machine=MACHINE, plan=PLAN) as run:
         run.set_launch(launch(0, 0, outcome="ok", exit=0))
         for size in range(number):

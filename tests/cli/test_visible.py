@@ -34,7 +34,7 @@ COMMANDS = (
 
 @pytest.fixture
 def hostile_run(make_run: Make) -> Path:
-    """Create a run whose machine, cases and notes have escape sequences in their names."""
+    """Create a run whose machine and MPI have escape sequences in their names."""
     path = make_run(launches=3).path
     for name in ("run.json", "records.jsonl"):
         text = (path / name).read_text()
@@ -51,9 +51,7 @@ def test_what_becomes_of_characters() -> None:
 
 @pytest.mark.parametrize("command", [*COMMANDS[:6], ("runs", "--format", "csv"), ("show", HOSTILE)])
 def test_no_escape_reaches_a_terminal(hostile_run: Path, tmp_path: Path, command: tuple[str, ...]) -> None:
-    """No escape sequence reaches the terminal, because another user's run could otherwise colour, hide or
-    rewrite its content.
-    """
+    """Escape sequences in another user's run cannot colour, hide or rewrite what the terminal shows."""
     seen = on_terminal(tmp_path, {}, *command)
     for ours in ("\033[1m", "\033[2m", "\033[0m", "\r\n"):
         seen = seen.replace(ours, "")
@@ -97,9 +95,9 @@ def test_names_that_are_not_utf8_are_printed(kiviat: Kiviat, make_run: Make) -> 
 
 @pytest.mark.parametrize("closed", [">&-", "<&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_error(make_run: Make, tmp_path: Path, closed: str) -> None:
-    """Streams that are closed, as by some daemons, do nothing.
+    """Commands work with closed standard streams, as some daemons leave them.
 
-    With standard input closed, every command once hung at its end: the pipe to its helper process got the
+    With standard input closed, every command once hung at exit: the pipe to its helper process got
     descriptor 0, which that process replaces.
     """
     make_run(launches=1)

@@ -1,4 +1,4 @@
-"""Charts of a page in a browser: their curves as data, and as they are drawn."""
+"""Helpers that read the charts of a page: their curves as data and as drawn."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _READ = """(figure) => {
 
 
 def data(html: str) -> Any:
-    """The data that a page carries."""
+    """Return the JSON data that a page embeds."""
     found = re.search(r'<script type="application/json" id="kiviat-data">(.*?)</script>', html, re.DOTALL)
     assert found
     return json.loads(found[1])
 
 
 def inked(html: str) -> Iterator[tuple[str, str, str | None]]:
-    """The name, the palette and the dashes (None without a line) of each curve in the pictures of a page."""
+    """Yield the name, palette and dash pattern (None without a line) of each curve drawn on a page."""
     for chunk in html.split("<figure ")[1:]:
         id_ = chunk.partition('id="')[2].partition('"')[0]
         chart = data(html)["figures"].get(id_, {"panels": []})
@@ -71,7 +71,7 @@ def plotted(page: Page, caption: str) -> list[dict[str, Any]]:
 
 
 def positions(page: Page, chart: Locator, path: str) -> list[tuple[float, float]]:
-    """The values at the points of a path of straight lines, according to the scales of the picture."""
+    """Convert the points of a path of straight lines to values, by the scales of the picture."""
     scales = page.evaluate(
         "([id, panel]) => { const { x, y } = kiviat.page.figures[id].panels[panel]; return [x, y]; }",
         [chart.get_attribute("id"), chart.get_attribute("data-panel")],
@@ -87,7 +87,7 @@ def _value(scale: list[float], pixel: float) -> float:
 
 
 def pixel_of(page: Page, chart: Locator, curve: int, place: int) -> tuple[float, float]:
-    """The place on the screen of a point of the panel that a figure shows, as it is drawn."""
+    """Return the screen position of a drawn point of the panel that a figure shows."""
     box = chart.locator("svg.chart:visible").bounding_box()
     path = curves(chart)[curve]["path"]
     assert box

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, sync_playwright
 
 Open = Callable[..., Page]
 
-# Width and theme. Layout does not hang on the theme: each width and each theme once is for every day.
+# Width and theme. The theme does not affect layout, so daily tests use each width and each theme once.
 VIEWS = [
     (1280, "light"),
     (390, "dark"),
@@ -23,7 +23,7 @@ VIEWS = [
 
 @pytest.fixture(scope="module")
 def tab(chromium_path: Path) -> Iterator[Page]:
-    """One tab for all tests of a file: a browser starts once."""
+    """Return one tab for all tests of a file, so that the browser starts only once."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
         yield browser.new_page()
@@ -32,7 +32,7 @@ def tab(chromium_path: Path) -> Iterator[Page]:
 
 @pytest.fixture
 def open_page(tab: Page, tmp_path: Path) -> Iterator[Open]:
-    """Opens a page from a file; the test fails if it complained, or asked for anything but itself."""
+    """Return a function that opens a page; errors, messages and requests for other URLs fail the test."""
     complaints: list[str] = []
     requests: list[str] = []
     listeners: dict[str, Callable[..., None]] = {
@@ -67,7 +67,7 @@ def open_page(tab: Page, tmp_path: Path) -> Iterator[Open]:
 
 
 def photograph(page: Page, name: str) -> None:
-    """Keeps a picture of the whole page in $KIVIAT_SCREENSHOTS, for people to look at: it takes seconds."""
+    """Save a screenshot of the whole page if $KIVIAT_SCREENSHOTS names a folder; it takes seconds."""
     if folder := os.environ.get("KIVIAT_SCREENSHOTS"):
         page.evaluate("scrollTo(0, 0)")
         page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)

@@ -10,7 +10,7 @@ from kiviat.record.run import Run
 
 from .synthetic import make_run_json, row
 
-# Four processes: HPL 40 Gflop/s in all, DGEMM 12.5 Gflop/s and STREAM copy 4 GB/s for each, and so on.
+# Four processes: HPL 40 Gflop/s in total, DGEMM 12.5 Gflop/s and STREAM copy 4 GB/s per process, etc.
 KERNELS: Mapping[str, tuple[str, float, Mapping[str, Any]]] = {
     "hpl.rate": ("flop/s", 40e9, {"nb": 192}),
     "hpl.order": ("1", 10_000, {"nb": 192}),
@@ -51,7 +51,7 @@ def hpcc_run_json(run: str = "run-a", ranks: int = 4, nodes: int = 2, **changes:
 
 
 def hpcc_run(*arguments: Any, **changes: Any) -> Run:
-    """`hpcc_run_json` as it is read."""
+    """Parse `hpcc_run_json` into a `Run`."""
     return Run.from_json(hpcc_run_json(*arguments, **changes))
 
 
@@ -65,7 +65,7 @@ def hpcc_rows(
     without: tuple[str, ...] = (),
     **changes: Any,
 ) -> list[Row]:
-    """All kernels; `scale` makes some better or worse, `without` names what was not run."""
+    """Return rows of all kernels; `scale` multiplies values by key, `without` omits keys or benchmarks."""
     rows = []
     for key, (unit, value, axes) in KERNELS.items():
         name, _, _ = key.partition("/")

@@ -38,7 +38,7 @@ def model(name: str = "catapult", **changes: Any) -> dict[str, Any]:
 
 
 def simulated_run_json(run: str = "sim", launches: int = 1, **changes: Any) -> dict[str, Any]:
-    """`changes` are of the model."""
+    """Return the run.json of a simulated run; `changes` replaces fields of the model."""
     of_model = model(**changes)
     machine = {
         **make_run_json()["machine"],
@@ -58,5 +58,5 @@ def simulated_run_json(run: str = "sim", launches: int = 1, **changes: Any) -> d
 
 
 def simulated_run(*arguments: Any, **changes: Any) -> Run:
-    """`simulated_run_json` as it is read."""
+    """Parse `simulated_run_json` into a `Run`."""
     return Run.from_json(simulated_run_json(*arguments, **changes))

@@ -1,4 +1,4 @@
-"""A page of each kind, with all sections that it can have."""
+"""A sample page of each kind, with all sections that the kind can have."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _simulated() -> str:
 
 
 def _sharing() -> str:
-    """The same program in two arrangements, and claims of a paper about it."""
+    """Render one program in two arrangements of its ranks, with a paper's claims about it."""
     runs, rows, tables = test_sharing.study()
     return render(runs, rows, grids(tables))
 

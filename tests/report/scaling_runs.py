@@ -15,7 +15,7 @@ from .modelled import ONCE, simulated_run_json
 from .synthetic import make_run_json, row
 
 RANKS = (1, 2, 4, 8, 16, 32)
-# Machines that a paper says something of, in its words.
+# Machines that a paper makes claims about, by the names it uses.
 SICORTEX = "SiCortex SC072"
 CLUSTER = "Sandia commodity cluster (2.2 GHz Opteron, Myri-10G)"
 PER_NODE = 4
@@ -24,7 +24,7 @@ PER_NODE = 4
 def scaling_run_json(
     run: str = "run-a", ranks: Iterable[int] = RANKS, repeats: int = 6, **changes: Any
 ) -> dict[str, Any]:
-    """A launch for each number of ranks and repetition; four ranks on a node of two sockets."""
+    """Return a run.json with a launch per rank count and repetition, four ranks to a two-socket node."""
     base = make_run_json(run, launches=1, **changes)
     launches: list[dict[str, Any]] = []
     for repetition in range(repeats):
@@ -49,7 +49,7 @@ def scaling_run_json(
 
 
 def scaling_run(*arguments: Any, **changes: Any) -> Run:
-    """`scaling_run_json` as it is read."""
+    """Parse `scaling_run_json` into a `Run`."""
     return Run.from_json(scaling_run_json(*arguments, **changes))
 
 
@@ -67,7 +67,7 @@ def scaling_rows(
     seed: int = 1,
     **changes: Any,
 ) -> list[Row]:
-    """`rate` (op/s) and `time` (s) of each launch; in each three samples that differ by 1 %."""
+    """Return `rate` (op/s) and `time` (s) of each launch, with three samples within 1 % of their median."""
     rng = random.Random(seed)
     ranks = list(ranks)
     rows = []
@@ -98,7 +98,7 @@ def scaling_rows(
 
 
 def amdahl(serial: float, one: float = 100.0) -> Callable[[int], float]:
-    """Seconds on so many ranks."""
+    """Return Amdahl's law as a function from ranks to seconds; `one` is the time on one rank."""
     return lambda ranks: one * (serial + (1 - serial) / ranks)
 
 
@@ -111,7 +111,7 @@ def source(run: Run, rows: list[Row], label: str | None = None) -> Source:
 def modelled(
     name: str, time: Callable[[int], float], ranks: Iterable[int] = (1, 8, 64), **about: Any
 ) -> Source:
-    """Predictions of a program on the model of a paper's machine: sockets of six cores, or of one."""
+    """Return predictions for a paper's machine: six cores per socket on the SiCortex, one on others."""
     cores, watts = (6, 15.0) if name == SICORTEX else (1, 115.0)
     named = [{"machine": name, "mode": ""}]
     run = simulated_run_json(
@@ -143,7 +143,7 @@ def program_rows(
     notes: dict[str, str] | None = None,
     **changes: Any,
 ) -> list[Row]:
-    """Of a program of ours that says how it scales."""
+    """Return rows of a program of ours whose `scaling` axis says how it scales."""
     unit = "flop/s" if benchmark == "hpccg" else "1/s"
     rows = scaling_rows(
         run, time, benchmark=benchmark, axes={"scaling": kind}, weak=kind == "weak", ranks=ranks, **changes

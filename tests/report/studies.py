@@ -15,13 +15,13 @@ from .synthetic import make_run_json, row
 RANKS, NODES = 8, 4
 SIZES = (8, 512, 32768, 1048576)
 B_EFF_SIZES = tuple(1 << power for power in range(0, 21, 2))
-NEAR, FAR = (0.4e-6, 8e9), (9e-6, 0.8e9)  # latency and bandwidth
+NEAR, FAR = (0.4e-6, 8e9), (9e-6, 0.8e9)  # latency (s), bandwidth (B/s)
 
 Values = Callable[..., float | None]
 
 
 def study_run_json(run: str = "run-a", **changes: Any) -> dict[str, Any]:
-    """Rank r is on node r // 2, in every launch."""
+    """Return a run.json in which rank r is on node r // 2 in every launch."""
     launch = {
         "world": RANKS,
         "ranks": [
@@ -34,7 +34,7 @@ def study_run_json(run: str = "run-a", **changes: Any) -> dict[str, Any]:
 
 
 def study_run(*arguments: Any, **changes: Any) -> Run:
-    """`study_run_json` as it is read."""
+    """Parse `study_run_json` into a `Run`."""
     return Run.from_json(study_run_json(*arguments, **changes))
 
 
@@ -43,7 +43,7 @@ def between(a: int, b: int) -> tuple[float, float]:
 
 
 def study_rows(run: str = "run-a", launches: int = 6, speed: float = 1.0, **changes: Any) -> list[Row]:
-    """The metrics of all studies. `changes` replace fields of every row."""
+    """Return rows with the metrics of all studies; `changes` replaces fields of every row."""
     rows: list[Row] = []
 
     def add(case: str, bytes_: int | None, metrics: dict[str, tuple[str, float]]) -> None:

@@ -17,7 +17,7 @@ NON_BLOCKING = ("ibcast", "iallreduce")
 
 
 def make_run_json(run: str = "run-a", **changes: Any) -> dict[str, Any]:
-    """The contents of a run.json. `changes` replace top-level keys; `launch` changes every launch."""
+    """Return a run.json's contents; `changes` replaces top-level keys, `launch` keys of every launch."""
     launch_changes: Mapping[str, Any] = changes.pop("launch", {})
     launches = [
         {
@@ -109,12 +109,12 @@ def make_run_json(run: str = "run-a", **changes: Any) -> dict[str, Any]:
 
 
 def make_run(*arguments: Any, **changes: Any) -> Run:
-    """`make_run_json` as it is read."""
+    """Parse `make_run_json` into a `Run`."""
     return Run.from_json(make_run_json(*arguments, **changes))
 
 
 def with_launches(launches: Iterable[Mapping[str, Any]], **changes: Any) -> Run:
-    """A run of an ordinary launch for each of `launches`, which replace parts of it; `changes` of the run."""
+    """Return a run of default launches, each updated by one of `launches`; `changes` updates the run."""
     base = make_run_json(launches=1, **changes)
     return Run.from_json({**base, "launches": [{**base["launches"][0], **one} for one in launches]})
 
@@ -129,7 +129,7 @@ def make_rows(
     seed: int = 1,
     **changes: Any,
 ) -> list[Row]:
-    """All benchmarks at every size and number of ranks. `changes` replace fields of every row."""
+    """Return rows of all benchmarks at every size and rank count; `changes` replaces fields of every row."""
     rng = random.Random(seed)
     rows: list[Row] = []
     for launch in range(launches):
@@ -159,7 +159,7 @@ def make_rows(
 def row(
     run: str, metric: str | None, unit: str | None, better: str | None, value: float | None, **fields: Any
 ) -> Row:
-    """One row; fields not given get ordinary values."""
+    """Return one row; omitted fields get typical values."""
 
     def scaled(factor: float) -> float | None:
         return None if value is None else value * factor
@@ -216,7 +216,7 @@ def failed(run: str, case: str, reason: str, outcome: str = "failed", **fields: 
 
 
 def many_rows(records: int) -> list[Row]:
-    """That many records in ten launches: several metrics each, thousands of cases."""
+    """Return the rows of `records` records: ten launches of `records` / 10 cases, several metrics each."""
     rng = random.Random(3)
     benchmarks = [f"{name}{variant}" for variant in range(12) for name in (*POINT_TO_POINT, *COLLECTIVES)]
     rows: list[Row] = []
@@ -246,7 +246,7 @@ def many_rows(records: int) -> list[Row]:
 
 
 def _loggp(size: int) -> float:
-    """Seconds of one message: eager below 16 KiB, rendezvous from there on."""
+    """Return the seconds that a message takes: eager below 16 KiB, rendezvous from 16 KiB on."""
     eager = 0.9e-6 + size / 6e9
     return eager if size < 16384 else 2.4e-6 + size / 11.5e9
 

@@ -1,4 +1,4 @@
-"""The balance page in a real browser: pictures compared with the numbers."""
+"""The balance page in a real browser: its pictures show the computed numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .hpcc import hpcc_rows, hpcc_run, hpcc_run_json
 
 
 def made(**changes: Any) -> tuple[Balance, str]:
-    """Two measured runs, one of which lacks a kernel, a simulated one, and what was published."""
+    """Balance and page of two measured runs (run-b lacks PTRANS), a simulated run and published systems."""
     machine = hpcc_run_json()["machine"]
     runs = {
         "run-a": hpcc_run("run-a"),
@@ -61,7 +61,7 @@ def points(text: str) -> list[tuple[float, float]]:
 
 
 def share_at(point: tuple[float, float], place: int) -> float:
-    """How far out a vertex is on the axis of that place; it must be on it."""
+    """Return a vertex's relative distance from the centre; assert that it is on the axis of that place."""
     x, y = point[0] - 290, 262 - point[1]
     angle = 2 * math.pi * place / len(AXES)
     assert x * math.cos(angle) - y * math.sin(angle) == pytest.approx(0, abs=0.02)
@@ -116,7 +116,7 @@ def test_the_first_system_is_drawn_above_all_others() -> None:
 
 
 def test_a_missing_axis_is_a_gap(open_page: Open) -> None:
-    """No edge leads to the axis of PTRANS, nor through the centre."""
+    """No edge leads to the PTRANS axis or through the centre."""
     result, html = everything()
     page = open_page(html)
     (line,) = (place for place, system in enumerate(result.systems) if system.id == "run-b")
@@ -171,7 +171,7 @@ def test_predictions_and_publications_are_told_from_measurements(open_page: Open
     shapes = page.locator("#kiviat-picture .system").evaluate_all(
         "(nodes) => nodes.map((node) => node.querySelector('.mark').getAttribute('d'))"
     )
-    assert len(set(shapes)) == len(result.systems)  # told apart without colour
+    assert len(set(shapes)) == len(result.systems)  # marker shapes identify systems without colour
 
 
 def test_the_mark_below_the_pointer_is_explained(open_page: Open) -> None:
@@ -219,7 +219,7 @@ def test_figures_against_hpl_and_the_roofline(open_page: Open) -> None:
 
 
 def test_what_limits_and_the_evidence(open_page: Open) -> None:
-    """HPL of 40 of 50 Gflop/s; PTRANS of run-b is missing and cannot be determined."""
+    """run-a reaches 40 of 50 Gflop/s in HPL; what limits PTRANS in run-b is unknown, as it was not run."""
     page = open_page(everything()[1])
     told = page.locator("#limits .limit")
     assert "The processor limits this machine most" in told.nth(0).locator("h3").inner_text()

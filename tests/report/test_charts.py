@@ -1,4 +1,4 @@
-"""What charts show: what they are drawn against, how curves are named and told apart, how they are drawn."""
+"""Charts: their axes, the names and styles of their curves, and how they are drawn."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run_on(nodes: list[int], **changes: Any) -> Run:
 
 
 def test_bandwidth_of_sendrecv_against_ranks() -> None:
-    """Only collectives had a chart against ranks."""
+    """Sendrecv has a chart against the number of ranks; once only collectives had one."""
     rows = [
         row("run-a", metric, unit, better, value / ranks, launch=launch, benchmark="sendrecv",
             case=f"sendrecv/ranks={ranks}/bytes={size}", ranks=ranks, bytes=size)
@@ -102,7 +102,7 @@ def test_runs_are_named_by_what_differs() -> None:
 
 
 def test_eight_simulated_machines_are_told_apart() -> None:
-    """The fifth had the colour of the first, as there were six and two of them could not be told apart."""
+    """Eight simulated machines have eight colours and markers; the fifth once had the colour of the first."""
     simulated: dict[str, Any] = {"substrate": "simulated", "clock": "simulated"}
     machine = make_run_json()["machine"]
     names = [f"m{number}" for number in range(8)]
@@ -153,7 +153,7 @@ def test_bars_stand_on_zero_side_by_side() -> None:
         assert heights == pytest.approx([factor, 2 * factor], abs=0.01)
         assert all(bottom == start == foot for _, bottom, _, _, foot in own)
     for first, second in zip(*corners, strict=True):
-        assert first[3] < second[0]  # beside each other
+        assert first[3] < second[0]  # the bars do not overlap
     assert ">bt</text>" in panel.svg and ">cg</text>" in panel.svg
 
 
@@ -170,7 +170,7 @@ def test_scales_and_ticks() -> None:
     )
     assert [value for value, _ in value_ticks({1, 2, 3, 4, 8, 1000}, scale, 4, plain)] == [1000, 8, 1]
     assert together([(0.0, 1.0), (0.2, 1.3)]) == (0.0, 1.3)
-    assert together([(0.0, 1.0), (3.0, 4.0)]) is None  # neither would be legible
+    assert together([(0.0, 1.0), (3.0, 4.0)]) is None  # a shared scale would make both illegible
 
 
 @pytest.mark.parametrize("ends", [(1e-3, 1.004e-3), (100, 100.4), (0.98, 1.02), (-5e-9, 5e-9), (9.99e8, 1e9)])
@@ -183,7 +183,7 @@ def test_labels_tell_ticks_of_nearly_equal_values_apart(ends: tuple[float, float
 
 
 def test_a_curve_with_a_value_of_0_has_a_linear_scale() -> None:
-    """A logarithmic one drew -20 ns just below its end, as if it were positive."""
+    """A logarithmic scale once drew -20 ns just below its lower end, as if it were positive."""
     for lowest, logarithmic in ((20e-9, True), (0.0, False), (-20e-9, False)):
         points = ((1.0, lowest), (2.0, 200e-9), (4.0, 600e-9))
         panel = Panel("", (), (Line("a", "lines+markers", ("base", 0, 1), 0, points),))
@@ -206,8 +206,8 @@ def test_colours_of_maps_are_logarithmic_and_few_cells_have_values() -> None:
     values = (None, 1e-6, 1e-5, 1e-4, None, 1e-6, 1e-6, 1e-6, None)
     cells = Cells("", ("0", "1", "2"), values, None, None, (1.0,), None)
     svg = drawn_maps(HeatMap("x", "pairs", "t", "", "s", "lower", "", (cells,)))[0].svg
-    assert '<path class="level-7" d="M2 0h1v1h-1z"/>' in svg  # in the middle of two decades
-    assert "M0 2h2v1h-2z" in svg  # equal neighbours are one
+    assert '<path class="level-7" d="M2 0h1v1h-1z"/>' in svg  # 1e-5 is the middle of the range
+    assert "M0 2h2v1h-2z" in svg  # equal neighbours are merged
     assert svg.count('class="cell ') == 6 and ">10.0<" in svg
     assert "1.00 µs</text>" in svg and "10.0 µs</text>" in svg and "100 µs</text>" in svg
     higher = drawn_maps(HeatMap("x", "pairs", "t", "", "s", "higher", "", (cells,)))[0].svg
@@ -215,7 +215,7 @@ def test_colours_of_maps_are_logarithmic_and_few_cells_have_values() -> None:
 
 
 def test_programs_in_arrangements_are_bars() -> None:
-    """Figures of papers that are bars were tables only."""
+    """Bar charts of papers are shown as bar charts; they were once tables only."""
     table = StudyTable(
         "2",
         "t",

@@ -1,4 +1,4 @@
-"""What holds for a page of every kind: assistive technology, widths, paper, keyboard, copies of tables."""
+"""Every kind of page is accessible, fits screens and paper, works by keyboard, and copies its tables."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from playwright.sync_api import Page
 from .conftest import VIEWS, Open, photograph
 from .pages import KINDS
 
-# What is cut: whatever is wider than its place. Timelines alone may scroll.
+# Elements whose content overflows are cut off; only timelines may scroll.
 PLACES = ".scroll:not(:has(svg.timeline)), td, th, figure, dd, pre, .number, li, p"
 CUT = f"""() => [...document.querySelectorAll("{PLACES}")]
   .filter((node) => node.clientWidth && node.scrollWidth > node.clientWidth + 1)
   .map((node) => `${{node.tagName}}.${{node.className}}: ${{node.textContent.trim().slice(0, 60)}}`)"""
-# Of details that hold long tables of the same kind, the first.
+# Opens all <details>, but of those with the same kind of long table only the first.
 OPEN = """() => {
   const like = new Set();
   for (const node of document.querySelectorAll("details")) {
@@ -45,7 +45,7 @@ def test_reads_well_on_every_screen_and_on_paper(open_page: Open, kind: str, wid
 
 
 def on_paper(page: Page) -> list[str]:
-    """What is cut on a sheet of A4, whose text is 19 cm wide."""
+    """Return the content that is cut off when printed on A4 with text 19 cm wide."""
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 718, "height": 1000})
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -56,7 +56,7 @@ def on_paper(page: Page) -> list[str]:
     return cut + ([f"page: {wide}"] if wide > 718 else [])
 
 
-# What receives focus in the order of the page, and a record of what does.
+# Collects the focusable controls in page order, and records which of them receive focus.
 WATCH = """() => {
   const controls = "a[href], button, input, select, summary, [tabindex='0']";
   const reached = (node) => node.checkVisibility() && !node.disabled && node.getClientRects().length;
@@ -76,7 +76,7 @@ WATCH = """() => {
 }"""
 
 
-# These have every kind of control.
+# Together these pages have every kind of control.
 DAILY = ("run", "paper", "balance")
 
 
@@ -99,7 +99,7 @@ def test_the_tab_key_leads_through_all_controls(open_page: Open, kind: str) -> N
         for before, after in pairwise(on_page)
         if after["box"][1] < before["box"][0] and after["box"][2] < before["box"][3]
     ] == []
-    page.keyboard.press("Tab")  # the last one lets go
+    page.keyboard.press("Tab")  # focus leaves the last control
     assert page.evaluate("window.expected.indexOf(document.activeElement)") < count - 1
 
 
@@ -117,12 +117,12 @@ def test_tables_are_copied_with_their_numbers(open_page: Open) -> None:
     assert effective[-1]["part"].startswith("As published, not measured here")
     quantities = copied("#pairs table:has(th.case)")
     assert {"hermes · Open MPI 4.1.4", "zeus · Open MPI 4.1.4"} == {line["Run"] for line in quantities}
-    assert all(line["Study"] for line in quantities)  # merged cells count for every row
+    assert all(line["Study"] for line in quantities)  # copies repeat merged cells in every row
     assert float(quantities[0]["95 % interval, low"]) < float(quantities[0]["Median"])
     page.locator("#cases details").first.evaluate("(node) => { node.open = true; }")
     cases = copied("#cases details[open] table")
     assert float(cases[0]["95 % interval, low"]) <= float(cases[0]["Median"])
     assert cases[0]["Unit"] == "B/s"
-    # Every table has its button.
+    # Every table has copy buttons.
     alone = "(nodes) => nodes.filter((one) => !one.nextElementSibling?.matches('.copies')).length"
     assert page.locator("section > .scroll:has(table):visible").evaluate_all(alone) == 0

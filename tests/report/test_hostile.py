@@ -1,4 +1,4 @@
-"""Every text of a run is a script, an escape sequence or a path: nothing of it is carried out."""
+"""No script, escape sequence or path in the texts of a run or profile takes effect."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ HOSTILE = (
     "../../../etc/passwd",
     'x 1\nkiviat_time_seconds{machine="prod"} 1e-9\nkiviat_y',
 )
-# Without these a run is none.
+# Keys that stay intact, because a run is unreadable without them.
 STRUCTURE = {"schema", "id", "run", "created"}
-# With these pages have their figures and findings.
+# Keys that stay intact without `names`, because figures and findings need them.
 NAMES = {"benchmark", "case", "name", "hash", "axes"}
 FAMILIES = dict(zip(("messages", "studies", "hpcc", "scaling", "simulated"), range(5), strict=True))
 TABLES = (
@@ -47,7 +47,7 @@ TABLES = (
     ("model", "fit", "RUN", "-o", "fitted.toml"),
     ("runs",),
 )
-# A line of OpenMetrics: its name and labels are Kiviat's own, and no text ends a label's value early.
+# A line of OpenMetrics with Kiviat's own metric and label names, where no value ends its label early.
 _VALUE = r'"(?:[^"\\\n]|\\[\\"n])*"'
 _LABELS = ",".join(
     f"{name}={_VALUE}" for name in ("machine", "run", "case", "benchmark", "ranks", "bytes", "statistic")
@@ -58,7 +58,7 @@ METRIC = re.compile(
 
 
 def poisoned(tree: Any, schema: str, kept: set[str]) -> Any:
-    """The tree with hostile texts wherever the schema takes them; equal texts of equal places stay equal."""
+    """Prefix texts with hostile ones where the schema allows it; equal texts in equal places stay equal."""
     refused: set[tuple[str, ...]] = set()
     for holder, key, place in _texts(tree):
         if key in kept or place in refused:
@@ -108,7 +108,7 @@ def write(folder: Path, family: str, kept: set[str]) -> None:
 def test_nothing_of_a_run_is_carried_out(
     family: str, names: bool, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`names`: those of benchmarks and cases are hostile, too. The fixture notices messages and requests."""
+    """With `names`, benchmarks and cases have hostile names too; `open_page` detects dialogs and requests."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KIVIAT_RUNS", str(tmp_path / "runs"))
     write(tmp_path / "RUN", family, STRUCTURE if names else STRUCTURE | NAMES)

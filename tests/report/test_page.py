@@ -1,4 +1,4 @@
-"""The page in a real browser."""
+"""The report page in a real browser."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIZES = [0, 1, 8, 64, 1024, 8192, 16384, 65536, 1 << 20, 4 << 20]
 
 @cache
 def mixed() -> str:
-    """Two measured runs, one of them with all that can be wrong, and a simulated one."""
+    """Render two measured runs, one with every kind of problem, and a simulated one."""
     base = make_run_json()
     troubled = make_run(
         "run-b",
@@ -71,7 +71,7 @@ def test_curves_are_the_rows(open_page: Open) -> None:
     for size, low, middle, high in zip(SIZES, curve["low"], curve["y"], curve["high"], strict=True):
         assert min(values[size]) * 0.9999 <= low <= middle <= high <= max(values[size]) * 1.0001
     assert "6 launches, 150 samples" in curve["says"][0] and curve["says"][0][3].startswith("minimum")
-    # The picture shows the same: a pixel is some percent of a value on a logarithmic axis.
+    # The drawn curve agrees to 1 %, the precision of its pixels on a logarithmic axis.
     chart = figure(page, caption)
     drawn = positions(page, chart, curve["path"])
     assert [x for x, _ in drawn] == pytest.approx([size or 0.5 for size in SIZES], rel=0.01)
@@ -91,7 +91,7 @@ def test_the_point_below_the_pointer_is_explained(open_page: Open) -> None:
     text = chart.locator(".readout").inner_text()
     assert "at 8 B" in text and "95 %: " in text and "6 launches" in text and "p99" in text
     assert "2 ranks" in text and "4 ranks" in text  # the other curve at the same size
-    expect(other.locator(".pointer circle")).to_have_count(2)  # linked
+    expect(other.locator(".pointer circle")).to_have_count(2)  # linked charts mark the same point
     page.mouse.move(1, 1)
     expect(page.locator(".pointer")).to_have_count(0)
 
@@ -113,7 +113,7 @@ def test_arrow_keys_read_a_chart(open_page: Open) -> None:
 
 
 def test_tables_speak_as_python_does(open_page: Open) -> None:
-    """Units are formatted twice, here and in kiviat.record.units: nothing may differ."""
+    """The page's JavaScript formats values exactly as kiviat.record.units does."""
     values = [
         0.0,
         9.994e-10,
@@ -233,7 +233,7 @@ def test_legend_hides_a_curve(open_page: Open) -> None:
     chart = figure(page, "bcast: time against message size")
     chart.get_by_role("button", name="4 ranks").click()
     assert {curve["name"] for curve in curves(chart) if curve["hidden"]} == {"4 ranks"}
-    # A link leads to the same view.
+    # The figure's link restores the same view.
     chart.get_by_role("button", name="link").click()
     page.reload()
     assert {curve["name"] for curve in curves(chart) if curve["hidden"]} == {"4 ranks"}
@@ -267,7 +267,7 @@ def test_charts_are_copied(open_page: Open) -> None:
 
 
 def test_panels_side_by_side_are_copied_with_their_names(open_page: Open) -> None:
-    """The picture had the title of a panel that was not in it, and the values were those of one panel."""
+    """Copies once had the title of a panel that they did not show, and the values of only one panel."""
     rows = make_rows(sizes=SIZES, ranks=[2 << power for power in range(10)], launches=2)
     page = open_page(render([make_run()], rows))
     chart = figure(page, "allreduce: time against message size")
@@ -287,7 +287,7 @@ def test_panels_side_by_side_are_copied_with_their_names(open_page: Open) -> Non
 
 
 def test_a_link_shows_what_it_names_only(open_page: Open) -> None:
-    """Curves hidden before stayed hidden when a link to all of them was followed."""
+    """Curves that were hidden once stayed hidden when a link that shows all of them was followed."""
     page = open_page(render([make_run()], make_rows(sizes=SIZES)))
     chart = figure(page, "bcast: time against message size")
     chart.get_by_role("button", name="4 ranks").click()
@@ -330,4 +330,4 @@ def test_headings_and_figures_can_be_read_aloud(open_page: Open) -> None:
     labels = page.locator("svg.chart > title").all_text_contents()
     title = "pingpong: time and bandwidth against message size, time. hermes · Open MPI 4.1.4: "
     assert sum(label.startswith(title) and " at 4 MiB" in label for label in labels) == 1
-    assert page.locator("svg.chart:not([role=application])").count() == 0  # which takes arrow keys
+    assert page.locator("svg.chart:not([role=application])").count() == 0  # so that arrow keys work

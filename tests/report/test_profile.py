@@ -1,4 +1,4 @@
-"""The page of a profile in a real browser."""
+"""The profile page in a real browser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_calls_pattern_and_maps(open_page: Open) -> None:
 
 
 def test_what_was_not_counted_is_not_zero() -> None:
-    """No bytes, no nodes, ranks that left nothing."""
+    """If 15 of 16 ranks left no profile and no traffic is known, the page says so and draws no zeros."""
     seen = np.array([True] + [False] * 15)
     whole = halo_profile()
     kept = whole.calls.rank == 0
@@ -48,7 +48,7 @@ def test_what_was_not_counted_is_not_zero() -> None:
 
 
 def test_many_ranks_become_blocks() -> None:
-    """900 ranks: a page of a bounded size."""
+    """A page of 900 ranks shows blocks of ranks and stays below 8 MB."""
     html = render_profile(halo_profile(side=30, per_node=30))
     assert "0–4" in html
     assert len(html) < 8_000_000

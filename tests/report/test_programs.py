@@ -1,4 +1,4 @@
-"""The NAS programs and HPCCG on the page: rates and shares of phases."""
+"""The NAS Parallel Benchmarks and mini-applications on the page: rates and time shares of phases."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_programs_of_two_runs_stand_side_by_side(open_page: Open) -> None:
 
 
 def test_who_sends_how_much_to_whom_is_a_map(open_page: Open) -> None:
-    """Row by row the sender; pairs without messages stay empty."""
+    """Rows are senders and columns are receivers; pairs without messages stay empty."""
     ranks = ("0", "1", "2", "3")
     axes = (("kernel", ("cg",)), ("from", ranks), ("to", ranks))
     sent = tuple(3e6 if abs(row - column) == 1 else 0.0 for row in range(4) for column in range(4))

@@ -1,4 +1,4 @@
-"""The page as text: its content for different runs."""
+"""The text of report pages for different runs."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_what_a_reader_must_know_first(changes: dict[str, Any], warning: str) ->
 
 
 def test_on_one_node_no_rank_is_far() -> None:
-    """It said "unavailable", as if something could not be found out."""
+    """A single-node run has no far transport; the page once called it "unavailable"."""
     unknown = {"near": "vader", "far": None, "fallback_to_tcp": False, "evidence": "log"}
     ranks = make_run_json()["launches"][0]["ranks"]
     alone = words(render([make_run(launch={"transport": unknown, "ranks": ranks[:2]})], []))
@@ -132,7 +132,7 @@ def test_simulated_times_are_never_called_measured() -> None:
 
 
 def test_the_front_page_shows_where_the_machine_stands() -> None:
-    """The diagram, references with their source, a word of judgement, and findings with their curves."""
+    """The front page has the diagram, references with their sources, a verdict, and findings with curves."""
     page = render([make_run()], make_rows())
     text = words(page)
     assert 'class="balance kiviat"' in page and 'class="sketch"' in page
@@ -146,13 +146,13 @@ def test_the_front_page_shows_where_the_machine_stands() -> None:
 
 
 def test_two_quantities_stand_beside_published_machines_without_a_diagram() -> None:
-    """A log of a ping-pong has no three axes, and nothing placed it."""
+    """A ping-pong log has too few axes for a diagram, and once was not compared with any machine."""
     page = render([make_run()], [row for row in make_rows() if row.benchmark == "pingpong"])
     assert 'class="standing"' in page and 'class="balance kiviat"' not in page
     assert "are nearest; nothing is far from all of them." in words(page)
     assert "each ring is a factor" not in words(page) and "Gaps were not" not in words(page)
     rate = [row for row in make_rows() if row.benchmark == "uniband"]
-    assert 'class="standing"' not in render([make_run()], rate)  # nobody published it
+    assert 'class="standing"' not in render([make_run()], rate)  # no published machine has this quantity
 
 
 def test_switches_are_drawn_on_the_curves() -> None:
@@ -210,7 +210,7 @@ def test_no_panel_holds_more_curves_than_can_be_told_apart() -> None:
         figure for figure in drawn if figure.title == "pingpong: time and bandwidth against message size"
     )
     shown = {place for panel in distances.panels for trace in panel.traces for place in trace.at}
-    assert len(shown) == 4 + 3 + 19 * 2 * 2  # times and bandwidths, of which 0 B has none
+    assert len(shown) == 4 + 3 + 19 * 2 * 2  # times, bandwidths (none for 0 B), distances
 
 
 def test_equal_runs_are_told_apart() -> None:
@@ -225,7 +225,7 @@ def test_equal_runs_are_told_apart() -> None:
 
 
 def test_what_several_runs_share_stands_once() -> None:
-    """Seven placements on one machine had its facts seven times, and one warning in six places."""
+    """For seven placements the page once printed the machine's facts seven times, and a warning six times."""
     runs = [make_run(f"run-{how}", where={"place": how, "bind": None}) for how in ("cyclic", "blocked")]
     runs = [replace(run, launches=tuple(replace(one, embedded=True) for one in run.launches)) for run in runs]
     text = words(render(runs, [one for run in runs for one in make_rows(run.id, sizes=SIZES)]))
@@ -260,7 +260,7 @@ def test_launches_that_differ_are_told_apart() -> None:
 
 
 def test_a_command_that_is_typed_again_is_one_command() -> None:
-    """A stranger's run named a variable "A=1; touch INJECTED; B"."""
+    """The command quotes values and omits invalid variable names, which might inject shell commands."""
     environment = {"OMP_NUM_THREADS": "1; touch INJECTED", "A=1; touch INJECTED; B": "2"}
     text = words(render([make_run(launch={"environment": environment})], []))
     assert "OMP_NUM_THREADS=&#39;1; touch INJECTED&#39; mpiexec" in text and text.count("INJECTED") == 1
@@ -278,7 +278,7 @@ def test_placement_is_told_with_what_was_observed_instead() -> None:
 
 
 def test_what_is_not_finite_is_null() -> None:
-    """Where a median was 0, rates were infinite, and `kiviat report` ended with "unexpected ValueError"."""
+    """A median of 0 once made rates infinite, and `kiviat report` failed with "unexpected ValueError"."""
     assert embedded({"a": [float("inf"), float("nan"), 1.5]}) == '{"a":[null,null,1.5]}'
 
 
@@ -309,7 +309,7 @@ def _sections_of(rows: list[Row]) -> dict[str, list[str]]:
 
 
 def test_benchmarks_stand_where_they_say_and_not_where_their_metrics_hint() -> None:
-    """Collectives of simulations and of --pallas2 have no times of ranks, and lost their axis of ranks."""
+    """Simulated and `--pallas2` collectives have no per-rank times, and once had no chart against ranks."""
     rows = [
         row("run-a", "time", "s", "lower", 1e-6 * ranks, benchmark="allreduce", bytes=size, ranks=ranks)
         for ranks in (2, 4, 8)
@@ -331,7 +331,7 @@ def test_what_was_disturbed_comes_before_all_other_findings() -> None:
     page = render([make_run()], make_rows(disturbed="other programs used 1.90 of 2 processors"))
     (shown,) = re.findall(
         r'<ol class="(?:top|all)">(.*?)</ol>', page, re.S
-    )  # so few that all are on the front
+    )  # few enough that all are on the front page
     headlines = re.findall(r"<h3[^>]*>(.*?)</h3>", shown, re.S)
     assert "The machine was not idle" in headlines[0] and len(headlines) > 1
     assert "The machine was not idle" not in render([make_run()], make_rows())

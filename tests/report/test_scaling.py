@@ -1,4 +1,4 @@
-"""The page about scaling in a real browser."""
+"""The scaling page in a real browser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LARGEST = 64
 
 
 def messages(run: str, factor: float, **changes: Any) -> list[Row]:
-    """Allreduce of three sizes: a tree of messages, and a share for each rank."""
+    """Return allreduce times of three sizes: a term logarithmic in ranks, for the tree, and a linear one."""
 
     def time(size: int) -> Callable[[int], float]:
         return lambda p: factor * 1e-6 * (1 + 0.5 * math.log2(p) + size / 1e4 * p)
@@ -50,7 +50,7 @@ def messages(run: str, factor: float, **changes: Any) -> list[Row]:
 
 @cache
 def everything() -> tuple[list[Reading], str]:
-    """Two measured machines, one of which tells its watts, and a simulated one on more ranks."""
+    """Readings and page of two measured machines, one with declared watts, and a simulated larger one."""
     machine = scaling_run_json()["machine"]
     declared = {"value": 95, "per": "socket", "source": "command line"}
     many = (1, 2, 4, 8, 16, 32, LARGEST)
@@ -93,15 +93,15 @@ def test_figures_and_tables_are_the_numbers(open_page: Open) -> None:
         "where ranks were, not where a line was drawn"
     )
     figure.locator("summary").click()
-    expect(figure.locator("tbody tr")).to_have_count(6 + 6 + 7)  # what was measured, and no line of a law
+    expect(figure.locator("tbody tr")).to_have_count(6 + 6 + 7)  # no points of fitted laws
     simulated_looks_simulated(page)
-    # By sockets, and only of those that tell.
+    # Performance per watt is against sockets, and only for the machine that declares watts.
     (marks,) = plotted(page, "watt")
     assert marks["name"].startswith("zeus") and marks["x"] == [1, 1, 2, 4, 8, 16]
     section = page.locator("section", has_text="cg: strong scaling")
     expect(section.locator("td", has_text="95.0 W").first).to_contain_text("declared")
     expect(section).to_contain_text("unavailable: neither meters nor declared watts")
-    # Messages of all sizes share figures.
+    # All message sizes share the same figures.
     section = page.locator("section", has_text="allreduce: weak scaling")
     expect(section.locator("figure")).to_have_count(3)
     expect(section.locator("figure select").first.locator("option")).to_have_text(
@@ -121,7 +121,7 @@ def marks_and_bars(study: Study, traces: list[dict[str, Any]]) -> None:
         else:
             assert marks["high"] == pytest.approx([point.most for point in curve.points])
             assert marks["bars"].count("V") == len(curve.points)
-    # Laws end where measurements do, but for what was asked for.
+    # Laws end at the largest measured number of ranks, except for the extrapolation to 128 ranks.
     laws = [trace for trace in traces if trace["lines"] and not trace["markers"]]
     assert [law["name"].rpartition(": ")[2] for law in laws if "Amdahl" in law["name"]] == [
         "Amdahl",
@@ -168,12 +168,12 @@ def test_what_was_published_stands_beside_the_figures_that_it_is_of(open_page: O
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     (told,) = [one for one in page.locator(".sentences p").all_text_contents() if one.startswith("hpccg")]
     assert "SiCortex (simulated) on 64 ranks 64.0 times the speed of 1 rank, efficiency 100 %;" in told
-    # Of other machines there is neither table nor heading.
+    # Without a machine from the papers, the page has no table or heading of published claims.
     assert "As published" not in everything()[1]
 
 
 def test_marks_without_law_and_bars_are_joined(open_page: Open) -> None:
-    """Hollow marks strewn over a figure are no curve."""
+    """Points with neither a law nor error bars are joined, because loose marks do not read as a curve."""
     sources = [modelled(SICORTEX, lambda p: {1: 1.0, 8: 7.0, 64: 2.0}[p])]
     result = scaling(sources, Selection())
     assert result.studies[0].curves[0].choice.chosen is None

@@ -1,4 +1,4 @@
-"""The same program with different arrangements on nodes: rates, time in messages and bytes."""
+"""One program in different arrangements on nodes: its rates, time in messages and bytes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _rows(run: str, rate: float) -> list[Any]:
 
 
 def _tables(run: str, exchange: float) -> list[TableRow]:
-    """Two phases, and messages between ranks whose distance is 1: 100 bytes each."""
+    """Return tables of two phases, and of 100 bytes between each pair of neighbouring ranks."""
     axes = (("phase", ("work", "exchange")), ("statistic", ("min", "mean", "max")))
     phases = Table("phase_time", "s", "lower", axes, (1.0,) * 3 + (exchange,) * 3)
     ranks = tuple(map(str, range(4)))
@@ -60,7 +60,7 @@ def cell(
 
 
 def part(table: ReportTable, title: str) -> tuple[object, ...]:
-    """The cells of the only row below a heading."""
+    """Return the cells of the only row below the heading."""
     (row,) = (row for row in table.rows if row.above.startswith(title))
     return row.cells
 
@@ -70,7 +70,7 @@ def heads(table: ReportTable) -> list[str]:
 
 
 def said(claims: ReportTable) -> list[tuple[str, ...]]:
-    """Place, claim, published value, ours and their difference."""
+    """Return each claim's place in the paper, text, published value, our value and their difference."""
     found = []
     for one in claims.rows:
         claim, published, here = one.cells
@@ -136,7 +136,7 @@ def test_what_a_paper_says_of_the_machine_stands_below() -> None:
 
 
 def study() -> tuple[list[Run], list[Any], list[TableRow]]:
-    """CG on 64 ranks of 16 nodes, cyclic and blocked."""
+    """Return runs of CG with 64 ranks on 16 nodes, cyclic and blocked."""
     runs, rows, tables = [], [], []
     ranks = tuple(map(str, range(64)))
     of_class: dict[str, Any] = {"axes": {"class": "B"}, "ranks": 64}
@@ -163,7 +163,7 @@ def study() -> tuple[list[Run], list[Any], list[TableRow]]:
 
 
 def test_claims_of_the_paper_are_answered_on_other_machines_too() -> None:
-    """Of no machine of the paper: only what there is an answer to."""
+    """On a machine that is not in the paper, only the claims that the runs answer are shown."""
     runs, rows, tables = study()
     nodes = {"cyclic": [rank % 16 for rank in range(64)], "blocked": [rank // 4 for rank in range(64)]}
     shared, claims = sharings(
@@ -183,7 +183,7 @@ def test_claims_of_the_paper_are_answered_on_other_machines_too() -> None:
 
 
 def test_where_interfaces_count_the_bytes_between_nodes_are_theirs() -> None:
-    """Of each launch a sample; and what a paper says of the network's bytes is answered by them."""
+    """Interface counters give one sample per launch, and answer the paper's claim about network bytes."""
     runs, rows, _ = study()
     fields = {key: getattr(rows[0], key) for key in ("case", "benchmark", "bytes", "axes", "ranks")}
     for place, sent in (("cyclic", 2100.0), ("blocked", 1050.0)):
@@ -239,7 +239,7 @@ def test_network_time_and_that_within_nodes_stand_beside_those_of_the_first() ->
 
 
 def test_simulations_from_the_cache_ran_where_they_were_asked_to() -> None:
-    """No rank was observed, so that runs had no shape, and what papers say of placements no answer."""
+    """Cached simulations observed no ranks, so they once had no shape and answered no claim on placement."""
     shown = [simulated_run(name) for name in ("a", "b")]
     cached = [replace(run, launches=tuple(replace(one, ranks=()) for one in run.launches)) for run in shown]
     (launch,) = cached[1].launches

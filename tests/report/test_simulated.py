@@ -42,7 +42,7 @@ def test_made_up_runs_are_runs() -> None:
 
 
 def test_nothing_is_wrong_with_one_launch() -> None:
-    """A deterministic simulation was told to lack launches, intervals and convergence."""
+    """The page once complained that a deterministic simulation lacks launches, intervals and convergence."""
     text = words(render([simulated_run()], rows()))
     for complaint in (
         "Fewer than", "no interval below", "target precision", "target not reached",
@@ -78,7 +78,7 @@ def test_a_network_that_this_version_cannot_draw_hides_no_results() -> None:
 
 
 def known(monkeypatch: pytest.MonkeyPatch, *errors: float) -> str:
-    """Store errors of b_eff of the made-up model, and return its hash."""
+    """Store these b_eff errors as the made-up model's known errors, and return the model's hash."""
     hashed: str = simulated_run_json()["machine"]["model"]["hash"]
     compared = [
         ComparedRow(
@@ -97,11 +97,11 @@ def test_a_prediction_stands_beside_the_known_error_of_its_kind(monkeypatch: pyt
     known(monkeypatch, 0.12, 0.31, 0.05)
     text = words(render([simulated_run()], rows())).replace("\N{NO-BREAK SPACE}", " ")
     assert "model’s error: +12 % on 3 published values, worst +31 %" in text
-    assert "model’s error: unknown: no published value of that kind" in text  # of ping-pong
+    assert "model’s error: unknown: no published value of that kind" in text  # for ping-pong
     assert (
         "Known error median ±12 % on 3 published values, worst +31 % (docs/reference/validation.md)" in text
     )
-    # of the modelled machine
+    # in the facts of the modelled machine
     assert "b_eff +12 % on 3 published values, worst +31 % (docs/reference/validation.md)" in text
     text = words(render([simulated_run(hash="b" * 64)], rows()))
     assert "unknown: not validated since the model changed" in text and "+12" not in text
@@ -110,7 +110,7 @@ def test_a_prediction_stands_beside_the_known_error_of_its_kind(monkeypatch: pyt
 def test_an_uncalibrated_network_is_not_called_untested_where_rows_test_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Cray X1 had "no published result to calibrate or validate the model", and eight rows."""
+    """The page once said that no published result validates the model of the Cray X1, but eight rows did."""
 
     def told(**changes: str) -> str:
         return next(
@@ -126,7 +126,7 @@ def test_an_uncalibrated_network_is_not_called_untested_where_rows_test_it(
 
 
 def test_a_prediction_is_not_judged_by_less_than_its_models_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ring of a model five times too fast was "good: 2 times as good as" a published machine."""
+    """A ring predicted five times too fast was once "good: 2 times as good as" a published machine."""
     ring = next(axis for axis in AXES if axis.id == "ring")
     paper = Paper("p", ("A",), "T", ())
     beside_it = [Reference(name, "", paper, {"ring": Value(v, "")}) for name, v in (("a", 1e8), ("b", 2e8))]

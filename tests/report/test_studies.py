@@ -1,4 +1,4 @@
-"""Studies on the page, in a real browser: every figure and table compared with the records."""
+"""Studies on the page, in a real browser: every figure and table agrees with the records."""
 
 from __future__ import annotations
 
@@ -195,9 +195,9 @@ def test_all_pairs_as_a_map_with_the_boundaries_of_nodes(open_page: Open) -> Non
         lines_of_nodes = chart.locator("path.boundary").evaluate_all(
             "(paths) => paths.map((path) => path.getAttribute('d'))"
         )
-        assert lines_of_nodes == 2 * ["".join(f"M{at} 0V8M0 {at}H8" for at in (2, 4, 6))]  # on a wider one
+        assert lines_of_nodes == 2 * ["".join(f"M{at} 0V8M0 {at}H8" for at in (2, 4, 6))]  # halo and rule
         assert NODES == 4
-        # The best pair has one colour, whether high or low is better; the bar names the ends.
+        # The best pair has level 0, whether high or low is better; the colour bar is labelled at its ends.
         best = min if quantity == "latency" else max
         known = [one for one in shown["values"] if one is not None]
         at = shown["values"].index(best(known))

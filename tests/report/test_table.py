@@ -1,4 +1,4 @@
-"""One table, and what each of its three renderers makes of it."""
+"""One table in three renderings: terminal text, data (JSON and CSV), and HTML."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_nothing_is_cut_on_a_narrow_terminal() -> None:
     heads, lines = table_lines(table, 30)
     assert heads and len(lines) > 1 and all(len(line) <= 30 for line in (*heads, *lines))
     assert " ".join(" ".join(lines).split()) == f"a {words}"
-    heads, lines = table_lines(table, 12)  # too narrow for columns: a block for each row
+    heads, lines = table_lines(table, 12)  # too narrow for columns: each row becomes a block
     assert not heads and [line.split("  ")[0] for line in lines] == ["name", "words", ""]
     assert words in lines[1]
 

@@ -1,4 +1,4 @@
-"""Pictures of networks: correct content, and the same each time."""
+"""Pictures of networks have the right content and are deterministic."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def of_class(picture: ET.Element, kind: str) -> list[ET.Element]:
 
 
 def ends(lines: Sequence[ET.Element]) -> list[str]:
-    """The straight lines of all paths."""
+    """Return every straight line in the paths."""
     return [line for path in lines for line in re.findall(r"M[^M]+", path.get("d", ""))]
 
 
@@ -62,7 +62,7 @@ def test_nothing_lies_outside(name: str) -> None:
         for number, value in enumerate(re.findall(r"-?[\d.]+", element.get("d", ""))):
             assert 0 <= float(value) <= (height if number % 2 else width), (name, element.attrib)
     for text in whole.iter(f"{SVG}text"):
-        # 0.5 em is what a letter takes in most fonts.
+        # In most fonts, letters are about 0.5 em wide.
         length = 0.5 * 13 * len(text.text or "")
         start = {"start": 0, "middle": length / 2, "end": length}[text.get("text-anchor", "start")]
         left = float(text.get("x", 0)) - start
@@ -158,7 +158,7 @@ def test_words_and_numbers() -> None:
 
 
 def test_a_long_cable_is_one_cable() -> None:
-    """Cables of a dragonfly between groups have points on the way, so that routes avoid them."""
+    """A dragonfly cable between groups counts once, despite the relays that make routes avoid it."""
     shape = SHAPES["dragonfly"]
     network = build(shape.kind, shape.nodes, shape.parameters, "here")
     assert len(joined(network)) == 72 + 9 * 6 + 36

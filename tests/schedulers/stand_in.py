@@ -1,10 +1,9 @@
-"""A scheduler for one node, which acts as sbatch, squeue, scancel, and the commands of PBS, LSF and Flux,
-depending on the name by which it is called.
+"""A one-node stand-in for Slurm, PBS, LSF and Flux; it acts as the command by whose name it is called.
 
-Jobs run at once, as processes of this machine. Their state is in the folder $STAND_IN. Files in this folder
+Jobs start at once, as local processes, and keep their state in the folder $STAND_IN. Files in this folder
 change the behaviour: `garbage` makes every output meaningless; `walltime` ends the first start of a job after
-that many seconds; `requeue` kills it then without warning and starts it again under the same number;
-`forgetful` hides jobs that have ended.
+the seconds that it contains; `requeue` instead kills it without warning and restarts it under the same
+number; `forgetful` hides jobs that have ended.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def keep(job: str) -> None:
             )
         write(HOME / f"{job}.pid", str(process.pid))
         write(HOME / f"{job}.state", "running")
-        if (HOME / f"{job}.cancelled").exists():  # perhaps before there was a process
+        if (HOME / f"{job}.cancelled").exists():  # perhaps cancelled before its process existed
             process.terminate()
         limit = next((HOME / name for name in ("walltime", "requeue") if (HOME / name).exists()), None)
         if start or limit is None:

@@ -1,7 +1,7 @@
-"""Jobs of a run that still exist, and how ended jobs have ended.
+"""Jobs of a run: whether they still exist, and how they ended.
 
-`--resume RUN --on slurm` once removed the lock of a running job and submitted a second one, and a job that
-its user had cancelled was submitted again at once.
+`--resume RUN --on slurm` once removed the lock of a running job and submitted a second one, and Kiviat
+immediately resubmitted a job that its user had cancelled.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def test_a_job_that_was_cancelled_is_not_submitted_again(name: str, jobs: Path, 
 def test_a_job_ends_with_the_folder_of_its_run(
     jobs: Path, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Kiviat once said that a folder that was moved is no run, and left the job alone."""
+    """Kiviat once said that a moved folder is no run, and left its job running."""
 
     def move() -> None:
         wait_for(jobs / "1.state", "running")
@@ -106,7 +106,7 @@ def test_a_job_ends_with_the_folder_of_its_run(
 def test_a_job_that_cannot_be_noted_is_cancelled(
     jobs: Path, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a full disk a job was submitted, and its number then lost."""
+    """With a full disk, Kiviat once submitted a job and then lost its number."""
 
     def note_job(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -120,7 +120,7 @@ def test_a_job_that_cannot_be_noted_is_cancelled(
 def test_a_job_whose_folder_moves_before_it_is_noted_is_cancelled(
     jobs: Path, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Kiviat once ended with FileNotFoundError, if the folder was moved at this very moment."""
+    """Kiviat once failed with FileNotFoundError if the folder was moved just before the job was noted."""
 
     def note(folder: Path, scheduler: Scheduler, job: str) -> None:
         run.rename(run.with_name("moved"))
@@ -133,7 +133,7 @@ def test_a_job_whose_folder_moves_before_it_is_noted_is_cancelled(
 
 
 def test_jobs_without_results_tell_why(jobs: Path, run: Path) -> None:
-    """On a full disk Kiviat once said only that two jobs had no results."""
+    """With a full disk, Kiviat once said only that two jobs had no results."""
     said = "kiviat: the disk of /scratch is full; free some space"
     fails = f"#!/bin/bash\necho '{said}' >{run}/job-$SLURM_JOB_ID.out\nexit 2\n"
     with pytest.raises(InputError, match="without a result: the disk of /scratch is full; see the output in"):
@@ -144,8 +144,9 @@ def test_jobs_without_results_tell_why(jobs: Path, run: Path) -> None:
 def test_a_job_that_is_rejected_later_keeps_its_run(
     jobs: Path, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first job of a run that does not fit is left out with its arrangement; rejecting the second is an
-    error, because results exist.
+    """A run whose first job is rejected counts as not started, and its arrangement is left out.
+
+    Rejection of a later job is an error, because the run has begun.
     """
     scheduler = schedulers()["slurm"]
     rejecting = subprocess.CompletedProcess(["sbatch"], 1, "", "sbatch: error: More nodes than there are")
@@ -249,9 +250,7 @@ def test_a_writer_that_is_no_job_is_left_alone(
 
 
 def test_a_job_takes_over_from_itself_only(jobs: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job takes over the lock only of its own earlier start; if two jobs of a run were submitted, the
-    second does not write.
-    """
+    """A job takes over only the lock of its own earlier start; a second job of the same run does not."""
     slurm = schedulers()["slurm"]
     with monkeypatch.context() as patch:
         patch.setattr(socket, "gethostname", lambda: "elsewhere")

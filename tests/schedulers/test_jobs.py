@@ -64,7 +64,7 @@ def site(tmp_path: Path, openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch) ->
     for name in COMMANDS:
         (commands / name).write_text(f"#!{sys.executable}\n{STAND_IN.read_text()}")
         (commands / name).chmod(0o755)
-    # A launcher as the schedulers provide, for one node.
+    # A stand-in for srun, for one node.
     (commands / "srun").write_text(
         '#!/bin/sh\n[ "$1" = --mpi=list ] && exec echo pmix none\n'
         'while [ "${1#-}" != "$1" ]; do case $1 in --ntasks=*) n=${1#*=};; esac; shift; done\n'
@@ -107,7 +107,7 @@ def test_options_of_mpiexec_that_the_launcher_does_not_know(
 ) -> None:
     """Options that only mpiexec knows are not passed to the scheduler's launcher.
 
-    `--tag-output` of a profiled mpirun once went to srun, which printed its usage.
+    Kiviat once passed `--tag-output` of a profiled mpirun to srun, which printed its usage.
     """
     monkeypatch.setenv("SLURM_JOB_ID", "1")
 
@@ -152,9 +152,7 @@ def test_a_run_continues_in_another_job_after_the_time_limit(site: Path) -> None
 
 
 def test_a_requeued_job_continues_its_run(site: Path) -> None:
-    """A requeued job continues its run: it was killed without warning, and finds the lock of its earlier
-    start. The MPI is given by name.
-    """
+    """A job that was killed and requeued continues its run, although it finds its own earlier lock."""
     (site / "jobs" / "requeue").write_text("1.5")
     (site / "tiny.toml").write_text(PLAN.replace("launches = 2", "launches = 12"))
     code, _, error = finished(started("--on", "slurm", "--mpi", "openmpi"))
@@ -245,9 +243,7 @@ def test_garbage_is_refused(site: Path, name: str) -> None:
 def test_of_a_scheduler_that_cannot_be_reached_no_job_is_gone(
     name: str, unknown: str, unreachable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the scheduler cannot be reached, jobs count as still existing; otherwise a second job would be
-    submitted and write into the same run.
-    """
+    """A job of an unreachable scheduler is not gone; otherwise a second job would write to the same run."""
     scheduler = schedulers()[name]
     said = subprocess.CompletedProcess(["query"], 1, "", unknown)
     monkeypatch.setattr(Scheduler, "_run", lambda *_: said)

@@ -106,9 +106,7 @@ def test_a_folder_that_would_be_more_is_refused(odd: str) -> None:
 
 
 def test_a_command_has_one_line() -> None:
-    """Commands with line breaks are refused, because LSF reads directives in all lines of a script, even
-    inside quotes.
-    """
+    """Commands with line breaks are refused, because LSF reads directives even inside quotes."""
     command = shlex.join(["kiviat", "run", "--launcher", "srun\n#BSUB -E 'touch INJECTED'"])
     with pytest.raises(InputError, match="control characters"):
         render(schedulers()["lsf"], replace(request(Path("/runs/r")), command=command))
