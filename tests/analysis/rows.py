@@ -58,9 +58,7 @@ def case(values: Sequence[float], **changes: Any) -> Summary:
 
 
 def curve(points: Iterable[tuple[int, float]], benchmark: str = "pingpong", **changes: Any) -> list[Summary]:
-    """Return cases of increasing message size; each has five launches that all take the given time in
-    seconds.
-    """
+    """Return a case for each point (bytes, seconds), with five launches that all take this time."""
     ranks = changes.get("ranks", 2)
     return [
         case(

@@ -1,6 +1,4 @@
-"""Balance ratios, compared with values computed by hand: four processes, HPL 40 Gflop/s (see
-tests/report/hpcc.py).
-"""
+"""Balance ratios of four processes with HPL 40 Gflop/s (tests/report/hpcc.py), computed by hand."""
 
 from __future__ import annotations
 
@@ -80,9 +78,7 @@ def test_a_poor_hpl_does_not_make_a_machine_look_better_balanced() -> None:
 
 
 def test_intervals_are_those_over_launches() -> None:
-    """The interval of a ratio follows from the intervals of both rates over launches (± 0.5 % of HPL and of
-    copy here).
-    """
+    """The interval of a ratio follows from those of both rates (here ± 0.5 % for HPL and for copy)."""
     result = balance([system()])
     hpl, stream = (result.cells[0][PLACE[axis]] for axis in ("hpl", "stream"))
     assert hpl.low is not None and hpl.high is not None and stream.low is not None and stream.high is not None
@@ -179,11 +175,7 @@ def test_small_systems_and_ratios_of_the_whole_machine(choice: str, beside_large
 
 @pytest.mark.parametrize(("choice", "kept"), [("auto", False), ("keep", True)])
 def test_a_small_system_alone_beside_published_ones(choice: str, kept: bool) -> None:
-    """The rule for small systems drops FFT ratios of a system of less than 1 Tflop/s, but keeps its STREAM
-    ratio.
-
-    Small systems have an advantage in the dropped ratios.
-    """
+    """FFT ratios, in which small systems have an advantage, are dropped below 1 Tflop/s; STREAM's stay."""
     result = balance([system(), *published_systems()], small=choice, few_nodes="keep")
     assert (value(result, "fft") is not None) is kept
     assert value(result, "stream") is not None
@@ -277,9 +269,7 @@ def test_published_systems_are_chosen_by_a_part_of_the_name() -> None:
 
 
 def test_simulated_kernels_are_those_of_full_memory() -> None:
-    """HPL simulated at four small sizes is extrapolated to full memory, and the value is marked as
-    extrapolated.
-    """
+    """HPL simulated at four small sizes is extrapolated to full memory and marked as extrapolated."""
     rows = [entry for entry in hpcc_rows(ranks=64, launches=1, clock="simulated") if entry.benchmark != "hpl"]
     for memory in (1 << 18, 1 << 19, 1 << 20, 1 << 21):
         order = math.sqrt(memory * 64 / 8)
@@ -366,10 +356,9 @@ def with_numbers(array_bytes: float, origin_clock: str = "wall") -> System:
 
 
 def test_stream_within_the_cache_has_a_caveat() -> None:
-    """A caveat says that STREAM's arrays of 85 MB, less than four times the cache of 32 MiB, measure the
-    cache.
+    """STREAM arrays of 85 MB, less than four times the cache of 32 MiB, get a caveat: they measure the cache.
 
-    Arrays of 134 MB get no caveat, and neither do modelled machines, whose STREAM has no cache.
+    Arrays of 134 MB get none, nor do modelled machines, whose STREAM has no cache.
     """
 
     def cautions(system: System) -> list[str]:
@@ -392,7 +381,7 @@ def test_published_ratios_beside_ours_compare_programs_too() -> None:
 
 
 def test_a_rate_of_the_cache_does_not_count_instead_of_one_of_memory() -> None:
-    """The best of several sizes counted, which is that of the smallest arrays."""
+    """The best of several sizes once counted, which was the cache rate of the smallest arrays."""
 
     def with_arrays(row: Row, array_bytes: float, factor: float) -> Row:
         numbers = {"array_bytes": array_bytes, "cache_bytes": 32 << 20}

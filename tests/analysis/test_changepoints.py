@@ -42,8 +42,7 @@ def test_the_switch_that_was_none_found() -> None:
 
 
 def judged(found: list[int], clear: list[list[int]], possible: list[list[int]]) -> tuple[int, int]:
-    """Return how many labels of `clear` were found, and how many of `found` match neither `clear` nor
-    `possible`.
+    """Return how many labels of `clear` were found, and how many of `found` match no label at all.
 
     A switch matches a label that is at most one message size away.
     """
@@ -56,8 +55,9 @@ def judged(found: list[int], clear: list[list[int]], possible: list[list[int]]) 
 
 
 def test_switches_that_an_eye_sees() -> None:
-    """In 40 measured curves, labelled by hand, at least 95 % of the clear switches are found, and at most 5 %
-    of the reported ones are wrong.
+    """At least 95 % of the clear switches in 40 measured, hand-labelled curves are found.
+
+    At most 5 % of the reported switches are wrong.
     """
     hits = wrong = clear = reported = 0
     for curve in LABELLED:
@@ -136,9 +136,7 @@ def test_one_outlying_point_is_no_switch() -> None:
 
 
 def test_rendezvous_costs_a_handshake_and_saves_a_copy() -> None:
-    """A switch from eager to rendezvous (4 µs more latency, half the time per byte) and a jump back at 1 MiB
-    are found.
-    """
+    """A switch to rendezvous (4 µs more latency, half the time per byte) and a drop at 1 MiB are found."""
     times = [
         line(s) if s < 8192 else 5.5e-6 + s / 20e9 if s < 1 << 20 else 0.6 * (5.5e-6 + s / 20e9)
         for s in SIZES
@@ -160,8 +158,9 @@ def test_a_bend_without_a_jump() -> None:
 
 @pytest.mark.parametrize("beyond", [1, 2])
 def test_the_last_sizes_outgrow_their_lines(beyond: int) -> None:
-    """A jump between the two last sizes is found: 52.6 µs at 2 MiB, 193 µs at 4 MiB, where messages exceed
-    the caches (measured on ARCHER2).
+    """A jump at the last or second-to-last size is found.
+
+    On ARCHER2 the time rises from 52.6 µs at 2 MiB to 193 µs at 4 MiB, where messages exceed the caches.
     """
     times = [line(size) for size in SIZES]
     for place in range(len(SIZES) - beyond, len(SIZES)):

@@ -163,7 +163,7 @@ def test_a_lost_launch_leaves_the_other_cases_alone() -> None:
 
 
 def test_cases_of_different_numbers_of_launches_are_one_family() -> None:
-    """`--interval` gives each case its own number of launches; one slow case among them was not found."""
+    """`--interval` gives each case its own number of launches; a slow case among them was once missed."""
     rng = np.random.default_rng(7)
     a, b = (
         [case(np.exp(0.01 * rng.standard_normal(5 + i % 20)).tolist(), case=f"c{i}") for i in range(100)]
@@ -176,7 +176,7 @@ def test_cases_of_different_numbers_of_launches_are_one_family() -> None:
 
 
 def test_further_launches_of_a_noisy_case_count() -> None:
-    """Beside a quiet case with few launches, those that a noisy case was given for its interval were lost."""
+    """Beside a quiet case with few launches, the further launches of a noisy case were once ignored."""
     found = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -195,7 +195,7 @@ def test_further_launches_of_a_noisy_case_count() -> None:
 
 
 def test_a_run_that_lost_cases_is_incomplete() -> None:
-    """A case that crashes, or loses launches, must not pass for one that is no slower."""
+    """A case that crashes or loses launches must not count as no slower."""
     a = [case(FAST, case=f"c{i}") for i in range(3)]
     gone = compare(a, a[:2])
     assert (gone.verdict, gone.exit_code, gone.lost) == ("incomplete", 2, ("c2",))
@@ -205,7 +205,7 @@ def test_a_run_that_lost_cases_is_incomplete() -> None:
     assert compare(a, [case(SLOW, case="c0")]).exit_code == 1
     assert compare([*a, case(FAST[:3], case="old")], a).verdict == "incomplete"
     few = [*a, case(FAST[:3], case="few")]
-    assert compare(few, few).exit_code == 0  # nor has a baseline that had too few itself lost anything
+    assert compare(few, few).exit_code == 0  # a baseline with too few launches has lost none either
 
 
 @pytest.mark.parametrize("kind", ["independent", "shared", "lognormal", "bimodal"])

@@ -18,7 +18,7 @@ CASE = {"benchmark": "congestion", "case": "congestion/ranks=8", "bytes": None, 
 
 
 def tables(factor: float, victims: Sequence[int], launches: int = 5) -> list[Grid]:
-    """Return tables in which allreduce is slowed most, by incast; `victims` are the ranks of the victims."""
+    """Return tables in which incast slows allreduce the most; `victims` are the ranks of the victims."""
     axes = (
         ("victim", ("latency", "allreduce")),
         ("congestor", ("alltoall", "incast")),

@@ -47,9 +47,7 @@ def findings_of_kind(summaries: Sequence[Summary], of: Sequence[int] | None, kin
 
 
 def rate(pair: tuple[int, int], pairs: Sequence[tuple[int, int]], nodes: Nodes, switch: float) -> float:
-    """Return the bandwidth of a pair on a fabricated machine: its share of the most loaded resource on its
-    path.
-    """
+    """Return a pair's bandwidth on a made-up machine: its share of the most loaded resource on its path."""
     if nodes.near(*pair):
         here = sum(nodes.near(*other) and nodes.of[other[0]] == nodes.of[pair[0]] for other in pairs)
         return min(PAIR_NEAR, MEMORY / here)
@@ -119,8 +117,9 @@ def test_no_network_is_blamed_on_one_node() -> None:
 
 
 def test_the_factor_is_of_one_case() -> None:
-    """The contention factor compares two results of one case of b_eff: the default case with most ranks. It
-    never divides by the ping-pong of another case.
+    """The contention factor compares results of a single b_eff case: the default case with most ranks.
+
+    It never divides by the ping-pong of another case.
     """
 
     def b_eff(loaded: float, alone: float, **changes: Any) -> list[Summary]:

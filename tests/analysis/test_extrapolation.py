@@ -52,8 +52,9 @@ def measured(
 
 
 def test_an_exact_law_is_recovered() -> None:
-    """HPL times that follow a law exactly are extrapolated exactly, to 1.6 GB per rank: 80 % of 4 GB, shared
-    by two processors.
+    """HPL times that follow a law exactly are extrapolated exactly.
+
+    Full memory is 1.6 GB per rank: 80 % of the 4 GB that two processors share.
     """
     (found,) = extrapolated(measured("hpl", "rate", hpl_rate), RUN)
     assert found.memory_bytes == pytest.approx(1.6e9)
@@ -90,8 +91,9 @@ def test_each_kernel_has_its_own_law() -> None:
 
 
 def test_the_measured_order_counts_instead_of_the_memory_given() -> None:
-    """The extrapolation uses the measured matrix order, not the memory given: HPL reserves memory for panels,
-    so with 1 MiB its matrix uses only three quarters of it.
+    """The extrapolation uses the measured matrix order, not the memory given.
+
+    HPL reserves memory for panels, so its matrix uses only three quarters of 1 MiB.
     """
     told = [
         replace(summary, metric="order", median=order(0.75 * memory)) for summary, memory in measured_cases()
@@ -107,9 +109,7 @@ def measured_cases() -> list[tuple[Summary, int]]:
 
 
 def test_deviations_from_the_law_show_at_the_size_held_out() -> None:
-    """If the largest size is 25 % slower than the law fitted to the others predicts, this deviation is
-    reported.
-    """
+    """If the largest size is 25 % slower than the law fitted to the others, the deviation is reported."""
     slower = lambda memory: hpl_rate(memory) * (0.8 if memory == MEMORIES[-1] else 1)  # noqa: E731
     (found,) = extrapolated(measured("hpl", "rate", slower), RUN)
     assert found.held_out == pytest.approx(0.25, rel=1e-6)
@@ -117,9 +117,7 @@ def test_deviations_from_the_law_show_at_the_size_held_out() -> None:
 
 
 def test_costs_are_never_negative() -> None:
-    """Coefficients of cost are never negative, otherwise a rate that grows faster than any law would
-    extrapolate to a negative time.
-    """
+    """A rate that grows faster than any law has a positive time, because no cost coefficient is negative."""
     steep = lambda memory: memory**1.2  # noqa: E731
     (found,) = extrapolated(measured("hpl", "rate", steep), RUN)
     assert 0 < found.value < math.inf

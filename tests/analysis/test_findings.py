@@ -252,9 +252,7 @@ def test_what_was_disturbed_comes_first() -> None:
     slow = collective("allreduce", 1.0, 2, **why)
     failed = {**TRANSPORT, "fallback_to_tcp": True}
     told = findings([*curve(LINE[1:], **why), uneven, slow], [run(activity=activity, transport=failed)])
-    kinds = {
-        finding.kind for finding in told
-    }  # without verdicts: slow collectives, two modes, no convergence
+    kinds = {finding.kind for finding in told}  # no verdict on slow collectives, two modes, convergence
     assert kinds == {"disturbed", "tcp-fallback", "headline", "half-bandwidth"}
     assert told[0].kind == "disturbed"
     assert told[0].headline == "The machine was not idle: 24 of 24 cases were disturbed"
@@ -263,7 +261,7 @@ def test_what_was_disturbed_comes_first() -> None:
 
 
 def test_programs_and_kernels_have_a_finding() -> None:
-    """HPL is told beside DGEMM, and programs by their time in messages, on the most ranks of each."""
+    """HPL is reported beside DGEMM, and programs by their time in messages, each on its most ranks."""
     (hpl,) = findings_of_kind(summarise(hpcc_rows("r")), "hpl")
     assert hpl.headline == "HPL 40.0 Gflop/s on 4 ranks: 80 % of their DGEMM rate"
     assert "STREAM triad 5.00 GB/s" in hpl.detail

@@ -1,6 +1,4 @@
-"""Findings about several machines: each is found in curves fabricated for it, and absent if all machines are
-equal.
-"""
+"""Findings about several machines: present in curves made up for each, absent if machines are equal."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_a_median_of_nothing_is_not_launched_again() -> None:
 
 
 def test_intervals_of_such_runs_are_wider() -> None:
-    """Rows of a run that looked at its intervals have the level that makes up for it."""
+    """Rows of a run that stopped on its intervals have a higher confidence level, which compensates."""
     rows = [row(launch=launch, p50=value) for launch, value in enumerate([*NARROW, *WIDE])]
     (usual,) = summarise(rows)
     (watched,) = summarise([replace(one, level=WATCHED_LEVEL) for one in rows])
@@ -64,7 +64,7 @@ def test_coverage_in_spite_of_looking(shape: str, width: float) -> None:
         values = np.exp(values) - 1
     if shape == "two modes":
         slow = random.random(values.shape) < 0.2
-        # Its median is that of the fast four fifths at 5/8, 0.3186 standard deviations above their centre.
+        # The median is the fast four fifths' 5/8 quantile, 0.3186 standard deviations above their mean.
         values = 0.3 * (values - 0.31863936) + np.where(slow, 3, 0)
     covered = 0
     for launches in values:

@@ -12,9 +12,7 @@ SAMPLES = 15
 
 
 def launch_medians(shape: str, cases: int, launches: int, rng: np.random.Generator) -> Floats:
-    """Return medians of launches of `SAMPLES` samples, with noise between launches and skewed noise within
-    them.
-    """
+    """Return medians of launches of `SAMPLES` samples with skewed noise; launches differ by `shape`."""
     size = (cases, launches)
     levels: dict[str, Callable[[], Floats]] = {
         "normal": lambda: 1 + 0.1 * rng.standard_normal(size),
@@ -42,9 +40,7 @@ def test_coverage(shape: str) -> None:
 
 
 def test_coverage_of_order_statistics_is_binomial() -> None:
-    """The coverage of order statistics equals the binomial probability: each pattern of five values below and
-    above the median is equally likely.
-    """
+    """Coverage is binomial, as each pattern of five values below and above the median is equally likely."""
     patterns = list(product((-1, 1), repeat=5))
     for d, coverage in zip((1, 2), order_coverages(5), strict=False):
         covered = sum(d <= pattern.count(-1) <= 5 - d for pattern in patterns)
@@ -53,7 +49,7 @@ def test_coverage_of_order_statistics_is_binomial() -> None:
 
 @pytest.mark.parametrize("launches", [1025, 10_000, 10_001])
 def test_many_launches_have_an_interval(launches: int) -> None:
-    """Its ends are some square roots of the number of launches away from the middle."""
+    """The ends of the interval are 0.98 √n launches from the middle."""
     low, high = median_interval(range(launches)) or (0.0, 0.0)
     middle = (launches - 1) / 2
     assert low - middle == pytest.approx(middle - high) == pytest.approx(-0.98 * launches**0.5, rel=0.01)
@@ -69,8 +65,9 @@ def test_fewer_launches_give_no_interval(launches: int) -> None:
 
 
 def test_six_launches_interpolate() -> None:
-    """With six launches the interval is interpolated between order statistics: γ(1) = 0.96875, γ(2) =
-    0.78125, so I = 0.1 and the weight of the second value is 5·0.1 / (1 + 4·0.1).
+    """With six launches the interval is interpolated between order statistics.
+
+    γ(1) = 0.96875 and γ(2) = 0.78125, so I = 0.1, and the second value has the weight 5·0.1 / (1 + 4·0.1).
     """
     interval = median_interval([0.0, 1.0, 1.0, 1.0, 1.0, 2.0])
     assert interval == pytest.approx((5 / 14, 2 - 5 / 14))

@@ -31,8 +31,9 @@ def bound(found: Size, kernel: str, resource: str) -> float:
 
 
 def test_bounds_by_hand() -> None:
-    """Upper bounds of the HPCC results, computed by hand: 16 processes on a 4 × 4 grid, N = 10,000; each
-    process has DGEMM 12.5 Gflop/s, triad 5 GB/s, ring 0.5 GB/s.
+    """Upper bounds of the HPCC results by hand: 16 processes on a 4 × 4 grid, N = 10,000.
+
+    Each process has 12.5 Gflop/s in DGEMM, 5 GB/s in triad, 0.5 GB/s in the ring.
     """
     found = size()
     assert bound(found, "HPL", PROCESSOR) == pytest.approx(16 * 12.5e9)
@@ -152,9 +153,7 @@ def points(found: Roofline | str) -> dict[str, tuple[float, float, float]]:
 
 
 def test_the_roofline_of_a_node_by_hand() -> None:
-    """Roofline of a node, computed by hand: two nodes with two processes each, 25 Gflop/s and 10 GB/s per
-    node.
-    """
+    """The roofline by hand: two nodes of two processes, with 25 Gflop/s and 10 GB/s per node."""
     found = roofline(size(nodes=2, ranks=4))
     assert isinstance(found, Roofline)
     assert (found.flops, found.bandwidth, found.ridge) == (

@@ -61,9 +61,7 @@ def test_no_switch_where_launches_differ_as_much(launches: int) -> None:
 
 
 def test_eager_limits_that_were_set() -> None:
-    """Eager limits are found in measured curves whose limit was set: in five of seven curves, and never a
-    wrong one.
-    """
+    """In seven curves measured with a set eager limit, at least five limits are found, and none wrongly."""
     sizes = [0, *SIZES]
     text = Path(__file__).with_name("pingpong_curves.json").read_text(encoding="utf-8")
     shown = 0
@@ -100,8 +98,7 @@ def test_no_model_without_data() -> None:
 
 
 def test_half_bandwidth_by_hand() -> None:
-    # The rates are 1, 2 and 8 B/s. Between 2 and 4 B the time is 1.5 s − b/4 s, so 4 B/s are reached at b = 3
-    # B.
+    # The rates are 1, 2 and 8 B/s. Between 2 and 4 B the time is 1.5 s − b/4 s, so 3 B reach 4 B/s.
     points = curve([(1, 1.0), (2, 1.0), (4, 0.5)])
     assert half_bandwidth_size(points) == pytest.approx(3)
     assert half_bandwidth_size(points[2:]) is None
@@ -111,8 +108,9 @@ def test_half_bandwidth_by_hand() -> None:
 
 
 def test_half_bandwidth_of_a_line_is_near_latency_times_bandwidth() -> None:
-    """For a linear curve n½ is about latency times bandwidth (Hockney: n½ = r∞·t0 = 20 kB); relative to the
-    largest measured rate it is slightly smaller.
+    """For a linear curve, n½ is about latency times bandwidth (Hockney: n½ = r∞·t0 = 20 kB).
+
+    Relative to the largest measured rate, it is slightly smaller.
     """
     size = half_bandwidth_size(curve(LINE))
     assert size == pytest.approx(20_000, rel=0.02)

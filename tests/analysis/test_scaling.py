@@ -55,9 +55,7 @@ def hpl_rows(order: Any, axes: dict[str, Any], **more: Any) -> list[Row]:
 
 
 def test_karp_flatt_of_amdahls_law_is_its_serial_share_everywhere() -> None:
-    """For times that follow Amdahl's law, the Karp-Flatt metric equals the serial fraction at all numbers of
-    ranks.
-    """
+    """For times that follow Amdahl's law, the Karp-Flatt metric is the serial fraction at all rank counts."""
     found = curve(scaling_rows("run-a", amdahl(SERIAL), noise=0))
     assert found.points[0].serial is None
     for point in found.points[1:]:
@@ -383,9 +381,7 @@ def test_all_indistinguishable_laws_predict() -> None:
 
 
 def test_how_many_ranks_of_one_machine_equal_some_of_another() -> None:
-    """Both machines scale linearly and one has a third of the other's rate, so it needs three times as many
-    ranks.
-    """
+    """Both machines scale linearly; at a third of the rate, one needs three times as many ranks."""
     fast, slow = scaling_run("fast"), scaling_run("slow")
     study = only(
         [
@@ -464,9 +460,7 @@ def modelled(sockets: int, cores: int, watts: float, **changes: Any) -> Curve:
 
 
 def test_sockets_used_are_those_of_the_paper() -> None:
-    """Sockets and energy agree with section 8 of Martin et al.: 64 ranks use 11 sockets of 15 W, or 64
-    sockets of 115 W.
-    """
+    """As in section 8 of Martin et al., 64 ranks use 11 sockets of 15 W, or 64 sockets of 115 W."""
     six = modelled(1, 6, 15.0).points[1]
     assert (six.sockets, six.power.watts) == (11, 165.0)
     assert six.power.joules == pytest.approx(1650.0)  # 11 sockets of 15 W for ten seconds
@@ -476,8 +470,9 @@ def test_sockets_used_are_those_of_the_paper() -> None:
 
 
 def test_ranks_of_modelled_nodes_fill_a_socket_before_the_next() -> None:
-    """Ranks on modelled nodes fill one socket before the next, unless the binding spreads them: 64 ranks on
-    nodes of 2 × 5 cores leave four ranks for the last node, which use one socket, or both with
+    """Ranks on modelled nodes fill one socket before the next, unless the binding spreads them.
+
+    On nodes of 2 × 5 cores, 64 ranks leave four for the last node, on one socket, or on both with
     co-processor.
     """
     assert [point.sockets for point in modelled(2, 5, 15.0).points] == [1, 13]
@@ -500,9 +495,7 @@ def test_sockets_observed_count_and_nodes_where_watts_are_of_nodes() -> None:
 
 
 def test_nodes_and_sockets_are_those_of_launches_of_that_size() -> None:
-    """Numbers of nodes and sockets come from launches with that number of ranks: here 4 ranks run on one
-    node, and 8 ranks cyclically on two.
-    """
+    """Node and socket counts are those of launches of that size: 4 ranks on one node, 8 cyclically on two."""
     run = scaling_run_json(ranks=(4, 8))
     for launch in run["launches"]:
         if launch["world"] == 8:
@@ -649,7 +642,7 @@ def test_a_fallback_to_tcp_is_reported() -> None:
 
 
 def _watched(**activity: Any) -> Run:
-    """A run whose launches say how busy the machine was."""
+    """Return a run whose launches record how busy the machine was."""
     base = scaling_run_json()
     known = {
         **dict.fromkeys(("load", "processors", "steal", "wait", "involuntary_switches", "throttled")),
@@ -678,7 +671,7 @@ def _watched(**activity: Any) -> Run:
 def test_superlinear_speedup_needs_an_idle_machine(
     run: Run, disturbed: tuple[int, ...], said: str | None
 ) -> None:
-    """At load 30 LU had 306 % efficiency, and nothing was said."""
+    """At load 30, LU once had an efficiency of 306 % without any caveat."""
     rows = [
         replace(
             row,

@@ -88,9 +88,7 @@ CASES = [
 def test_intervals_hold_the_truth_as_often_as_they_say(
     laws: tuple[Law, ...], name: str, time: Time, truth: dict[str, float]
 ) -> None:
-    """Confidence intervals cover the true parameters: 95 % intervals from five noisy launches contain each
-    parameter in at least 90 % of 200 trials.
-    """
+    """95 % intervals from five noisy launches contain each parameter in at least 90 % of 200 trials."""
     held = dict.fromkeys(truth, 0)
     predicted = 0
     for seed in range(TRIALS):
@@ -110,9 +108,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
 
 
 def test_intervals_are_not_merely_wide() -> None:
-    """Confidence intervals are not excessively wide; infinitely wide ones would pass the test of coverage
-    above.
-    """
+    """Confidence intervals are narrow; infinitely wide ones would pass the test of coverage above."""
     fit = fitted(law(STRONG, "Amdahl"), noisy(amdahl(0.05), 0))
     assert fit is not None
     serial = fit.parameter("σ")
@@ -195,9 +191,7 @@ def test_what_cannot_be_told_is_not() -> None:
 
 
 def test_laws_that_launches_contradict_are_reported() -> None:
-    """A curve with a step, as where a second node is used, is reported as following none of the laws, because
-    its residuals exceed the noise.
-    """
+    """A curve with a step, as at the second node, follows no law: its residuals exceed the noise."""
     stepped = noisy(lambda p: amdahl(0.02)(p) * (1.0 if p < 8 else 1.6), 0, noise=0.005)
     choice = choose("strong", stepped, True)
     assert all(fit.contradicted for fit in choice.fits)

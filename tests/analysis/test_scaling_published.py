@@ -96,8 +96,9 @@ def constant(seconds: float) -> Callable[[int], float]:
 
 
 def test_sockets_watts_and_peaks_of_a_machine() -> None:
-    """Sockets, power and peak rate come from the machine's description: 64 ranks of 1 Gflop/s on 11 sockets
-    of 15 W yield 388 Mflop/s per watt.
+    """Sockets, power and peak rate come from the machine's description.
+
+    64 ranks of 1 Gflop/s on 11 sockets of 15 W yield 388 Mflop/s per watt.
     """
     slow, quick = (modelled(SICORTEX, constant(s)) for s in (2.0, 1.0))
     found, too_quick = verdicts_by_claim(slow), verdicts_by_claim(quick)
@@ -123,8 +124,9 @@ def test_sockets_watts_and_peaks_of_a_machine() -> None:
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.5, "agrees"), (1.01, "cannot tell"), (0.5, "disagrees")])
 def test_measured_differences_count_beyond_the_scatter(ratio: float, verdict: str) -> None:
-    """A difference between measured machines counts only if it exceeds the scatter of launches. The runs are
-    named after the paper's machines (--machine).
+    """A difference between measured machines counts only if it exceeds the scatter of launches.
+
+    The runs are named after the paper's machines (--machine).
     """
     sources = []
     for name, seconds in ((SICORTEX, ratio), (CLUSTER, 1.0)):
@@ -140,8 +142,9 @@ def test_measured_differences_count_beyond_the_scatter(ratio: float, verdict: st
     [(18.0, "agrees", "agrees"), (25.0, "disagrees", "agrees"), (40.0, "disagrees", "disagrees")],
 )
 def test_watts_that_were_measured_confirm_or_contradict(node_w: float, system: str, socket: str) -> None:
-    """Measured power confirms or contradicts a claim about watts per socket: 64 ranks on 16 nodes of two
-    sockets, so 15 W per socket are 300 W.
+    """Measured power confirms or contradicts claims of less than 300 W in total and 15 W per socket.
+
+    64 ranks use 32 sockets on 16 nodes.
     """
     run = scaling_run(SICORTEX, RANKS, machine={**scaling_run_json()["machine"], "name": SICORTEX})
     rows = [

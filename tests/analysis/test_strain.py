@@ -62,7 +62,7 @@ def test_ranks_that_are_all_as_near() -> None:
 
 
 def test_the_slowest_of_all_pairs_is_named_beside_the_fastest() -> None:
-    """A page of all_pairs had two maps, and no word about them."""
+    """The page of all_pairs once had two maps, and no finding about them."""
     values = {"latency_min": (1e-6, "s"), "latency_max": (3e-6, "s")}
     values |= {"bandwidth_min": (1e9, "B/s"), "bandwidth_max": (8e9, "B/s")}
     (finding,) = findings_of([study("all_pairs", name, *value) for name, value in values.items()])
@@ -91,7 +91,7 @@ def test_what_is_left_for_work() -> None:
 def test_messages_that_cost_more_than_their_time() -> None:
     """A message that occupies the processor for longer than its own duration is reported with a factor.
 
-    Eight ranks on two cores, which reported eight, once yielded "-160 % of the time is available for work".
+    Eight ranks on two cores, reported as eight, once yielded "-160 % of the time is available for work".
     """
     (none,) = findings_of([study("hpo_recv", "availability", -12.0, "%", bytes=1 << 20)])
     assert "1 MiB message: nothing when receiving" in none.headline and "hides little" in none.detail

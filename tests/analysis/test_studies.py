@@ -102,7 +102,7 @@ def verdicts_on(judged: Sequence[JudgedRow], name: str) -> list[JudgedRow]:
 
 
 def test_a_number_is_compared_and_a_fitted_row_is_no_evidence() -> None:
-    """Rows about b_eff's ping-pong are about messages from memory."""
+    """The rows are about b_eff's ping-pong, whose messages come from memory, not from the cache."""
     from_memory = [replace(one, axes={"cache": "off"}) for one in bandwidths({1 << 20: 1069e6})]
     altix = machine(ALTIX, from_memory, calibrated_on=["F1-007"])
     (one,) = verdicts_on(verdicts(STUDY, [altix]), "F1-007")
@@ -113,7 +113,7 @@ def test_a_number_is_compared_and_a_fitted_row_is_no_evidence() -> None:
 
 
 def test_a_tenth_is_not_within_a_factor_of_two() -> None:
-    """Errors of up to 100 % counted as within a factor of 2, so that -94 % did."""
+    """Errors of up to ±100 % once counted as within a factor of two, even -94 %."""
     total = Summed((-0.94, 0.99, -0.5, -0.51, 1.01, 0.05), 0, 0, (), ())
     assert total.words.startswith("6 compared: 1 within 10 %, 1 within 25 %, 3 within a factor of 2; median")
     assert total.median == pytest.approx(0.725)
@@ -136,8 +136,9 @@ def test_a_sentence_about_two_machines_takes_results_of_both() -> None:
 
 
 def test_sentences_are_put_to_machines_that_the_paper_does_not_know() -> None:
-    """Claims of a paper can be tested on machines that the paper does not contain: H-057 says of five
-    machines that Sendrecv is best on two processes.
+    """Claims of a paper can be tested on machines that it does not contain.
+
+    H-057 says of five machines that Sendrecv is best on two processes.
     """
     here = make_run("here")
     about: dict[str, Any] = {"benchmark": "sendrecv", "bytes": 1 << 20}
@@ -181,7 +182,7 @@ def test_figures_have_a_curve_for_each_machine_and_size() -> None:
 
 
 def test_the_cost_of_an_oncoming_message_is_a_curve() -> None:
-    """Figure 1 of P3 has both directions and the drop; sizes that one of both lacks have no point."""
+    """Figure 1 of P3 plots both directions and their ratio, which exists only at sizes that both have."""
     figure = next(one for one in find_study("P3").figures if one.number == "1")
     both = bandwidths({1024: 1e8, 1 << 20: 4e8, 1 << 22: 1e9}, "pingping")
     own = machine(ALTIX, bandwidths({1024: 1e8, 1 << 20: 1e9}) + both)
@@ -199,7 +200,7 @@ def grid(run: str, name: str, values: Any, **axes: tuple[str, ...]) -> Grid:
 
 
 def test_messages_between_ranks_are_a_map() -> None:
-    """P2 shows CG's matrix: from the table of a simulated run, or from the profile of a real one."""
+    """CG's matrix in P2 comes from the table of a simulated run, or from the profile of a real one."""
     figure = next(one for one in find_study("P2").figures if one.number == "CG")
     study = replace(STUDY, figures=(figure,))
     run, rates = make_run("x"), [row("x", "rate", "op/s", "higher", 1e9, benchmark="cg", **case("cg", 4))]
@@ -215,7 +216,7 @@ def test_messages_between_ranks_are_a_map() -> None:
 
 
 def test_each_machine_may_have_a_chart_of_its_own() -> None:
-    """Figures 7 to 10 of P3 are one machine each; together, twenty curves hid each other."""
+    """Figures 7 to 10 of P3 show one machine each; in one chart, twenty curves hid each other."""
     figure = StudyFigure("7-10", "t", "bytes", (StudyCurve("pingpong.bandwidth"),), apart=True)
     both = [machine(ALTIX, bandwidths({8: 1e6})), machine(DELL, bandwidths({8: 2e6}))]
     assert render_study(replace(STUDY, figures=(figure,)), both, []).count('class="curves"') == 2
@@ -223,7 +224,7 @@ def test_each_machine_may_have_a_chart_of_its_own() -> None:
 
 
 def test_ranks_at_a_distance_take_a_launch_that_reaches_them() -> None:
-    """F2-038 is about rank 256: two ranks exchange messages in a launch of more."""
+    """F2-038 is about ranks 256 apart: two ranks exchange messages in a larger launch."""
     far = [
         replace(one, axes={"distance": 256, "world": 512}) for one in bandwidths({1 << 20: 1e9, 2 << 20: 9e8})
     ]
@@ -234,7 +235,7 @@ def test_ranks_at_a_distance_take_a_launch_that_reaches_them() -> None:
 
 
 def test_counters_of_processors_are_compared_where_they_exist() -> None:
-    """Figures 5b and 6 of P2 are L2 misses and stalls."""
+    """Figures 5b and 6 of P2 show L2 misses and stalls."""
     table = next(one for one in find_study("P2").tables if one.number == "Figure 5b")
     columns = tuple(replace(one, arrangement="2x2", over="") for one in table.columns)
     table = replace(table, columns=columns, programs=("cg",))
@@ -254,7 +255,7 @@ def test_counters_of_processors_are_compared_where_they_exist() -> None:
     assert why == "here: cannot say: a virtual machine"
     (why,) = reasons(STUDY, table, [machine(DELL, rates, "dell")], set())
     assert why.endswith("cannot say: models have no hardware counters")
-    # Another arrangement of the study, which the table does not have, is no reason.
+    # An arrangement of the study that is not in the table is no reason.
     summaries = [replace(one, oversubscribed=True) for one in own.summaries]
     crowded = replace(own, summaries=summaries, lacking={"four": "there is no room for 4x4"})
     (why,) = reasons(find_study("P2"), replace(table, measures="rate"), [crowded], set())
@@ -262,7 +263,7 @@ def test_counters_of_processors_are_compared_where_they_exist() -> None:
 
 
 def test_gears_is_judged_by_its_search() -> None:
-    """Search time is the headline of phdMesh in P1; the rate of all phases made its efficiency look poor."""
+    """P1 reports the search time of phdMesh; the rate of all phases made its efficiency look poor."""
     figures = [one for one in find_study("P1").figures if one.number in ("11", "12", "13", "14")]
     assert {curve.measures for figure in figures for curve in figure.curves} == {"gears.search_time"}
     (row,) = (one for one in all_rows() if one.id == "S-022")
@@ -271,7 +272,7 @@ def test_gears_is_judged_by_its_search() -> None:
 
 
 def of_launches(ranks: int, *seconds: float) -> list[Any]:
-    """Return rows of LAMMPS on a real machine, a launch for each time."""
+    """Return rows of LAMMPS on a real machine, with one launch per time."""
     about: dict[str, Any] = {"benchmark": "lammps-rhodo", "bytes": None, "ranks": ranks}
     return [
         row("x", "time", "s", "lower", one, **about, case=f"lammps-rhodo/ranks={ranks}", launch=number)
@@ -299,13 +300,13 @@ def test_launches_are_presented_as_in_the_paper(statistic: str, over: str, point
     assert one.points == tuple(points)
     html = render_study(replace(STUDY, figures=(figure,)), [real], [])
     assert ("minimum to maximum of launches" in html) == bool(statistic)
-    assert ("range of 3 and 3 launches" in html) == bool(over)  # of the medians' ratio
+    assert ("range of 3 and 3 launches" in html) == bool(over)  # the range of the ratio of medians
     assert (f"{statistic} of launches</button>" in html) == bool(statistic)
-    assert ("median of launches</button>" in html) == bool(statistic)  # ours beside it
+    assert ("median of launches</button>" in html) == bool(statistic)  # Kiviat's own, beside it
 
 
 def test_efficiency_is_that_of_kiviat_scaling() -> None:
-    """Values and intervals of figures are those of the scaling page."""
+    """Figures have the values and intervals of the scaling page."""
     about: dict[str, Any] = {"benchmark": "hpccg", "bytes": None, "axes": {"scaling": "weak"}}
     rows = [
         row("x", "rate", "flop/s", "higher", rate * (1 + launch / 50), **about, ranks=ranks, launch=launch)
@@ -374,13 +375,13 @@ def programs(seconds: float, *ranks: int) -> list[Any]:
 
 
 def sicortex(rows: Sequence[Any]) -> MachineResults:
-    """Return the SC072 with its nodes of six cores, of which 64 ranks use eleven."""
+    """Return the SC072; 64 ranks use eleven of its nodes of six cores."""
     found = declaring(machine(SC072, rows, "sc072"), 15.0)
     return replace(found, runs=(replace(found.runs[0], launches=(launch_of(64, 6), launch_of(8, 6))),))
 
 
 def cluster(rows: Sequence[Any]) -> MachineResults:
-    """Return the commodity cluster, of which 64 ranks use 64 nodes of one core."""
+    """Return the commodity cluster; 64 ranks use 64 of its nodes of one core."""
     found = declaring(machine(CLUSTER, rows, "cluster", nodes=256, cores=1), 115.0)
     return replace(found, runs=(replace(found.runs[0], launches=(launch_of(64, 1), launch_of(8, 1))),))
 
@@ -393,7 +394,10 @@ def launch_of(ranks: int, each: int) -> Launch:
 
 
 def test_volumes_of_a_small_cluster_are_compared_though_it_is_busy() -> None:
-    """Four nodes stand for sixteen, and class S for class B; other programs delay messages, and send none."""
+    """Message volumes count on a busy machine, because other programs delay messages but send none.
+
+    Four nodes stand for sixteen, and class S for class B.
+    """
 
     def run_of(name: str, each: int, sent: float) -> tuple[Run, list[Any]]:
         run = make_run(name, launches=1)
@@ -423,7 +427,7 @@ def test_volumes_of_a_small_cluster_are_compared_though_it_is_busy() -> None:
     found = [here.look(Quantity(of, "network_bytes")) for of in wanted]
     assert [(one.value, one.disturbed) for one in found] == [(1000.0, False), (800.0, False)]
     assert here.look(Quantity(wanted[0], "rate")).disturbed
-    profile = halo_profile(side=2, per_node=2)  # blocked, which is not how the ranks ran
+    profile = halo_profile(side=2, per_node=2)  # placed blocked, but the ranks ran cyclically
     elsewhere = replace(here, profiles={("two", "bt"): profile})
     assert elsewhere.look(Quantity(wanted[1], "network_bytes")).value == 800.0
     cyclic = replace(here, profiles={("two", "bt"): replace(profile, node=np.arange(4) % 2)})
@@ -436,7 +440,7 @@ def test_volumes_of_a_small_cluster_are_compared_though_it_is_busy() -> None:
 
 
 def test_energy_is_compared_on_equal_numbers_of_ranks() -> None:
-    """Section 8 of P1: 64 ranks take 11 nodes of 15 W, or 64 nodes of 115 W."""
+    """In section 8 of P1, 64 ranks use 11 nodes of 15 W, or 64 nodes of 115 W."""
     table = next(one for one in find_study("P1").tables if one.number == "Figure 23-24")
     here, there = sicortex(programs(4.0, 8, 64)), cluster(programs(1.0, 64))
     lines = table_lines(table, [here, there], STUDY)
@@ -450,7 +454,7 @@ def test_energy_is_compared_on_equal_numbers_of_ranks() -> None:
     html = render_study(find_study("P1"), [here, there], [])
     assert "HPCCG, 64 ranks" in html and "1.52 Mflop/s per W" in html
     assert html.count('<span class="small">on 64 ranks, over') == 4  # bars of both machines for each quantity
-    # A small machine has a line where it can have one, and a reason.
+    # A machine too small for 64 ranks has a reason instead of lines; alone it has lines on 2 ranks.
     small = results(make_run("small"), [*programs(9.0, 1, 2)], "small")
     lines = table_lines(table, [here, there, small], STUDY)
     assert {(line.machine, line.ranks) for line in lines} == {(0, 64), (1, 64)}
@@ -484,8 +488,9 @@ def test_much_lower_energy_and_much_longer_time(seconds: float, energy: bool, ti
 
 
 def test_a_table_at_the_top_of_the_page_describes_the_platforms() -> None:
-    """Nodes, cores, processor, memory, interconnect and power: of models from the machine file, of real
-    machines as observed. A fact that no machine has takes no column.
+    """The table describes models by their machine files, and real machines as observed.
+
+    A fact that is known of no machine has no column.
     """
     described = described_machine(find_machine("opteron-myri10g"))["model"]
     modelled = machine(DELL, bandwidths({8: 1e6}), core_flops=described["core_flops"])
@@ -518,12 +523,12 @@ def test_a_table_at_the_top_of_the_page_describes_the_platforms() -> None:
 
 
 def test_a_figure_without_results_says_why() -> None:
-    """Rhodopsin is LAMMPS: modelled machines have its recordings, or a reason in one line."""
+    """Modelled machines replay recordings of LAMMPS (rhodopsin); without any, one line gives the reason."""
     study = find_study("P1")
     strong = next(one for one in study.figures if one.number == "19-20")
     without = replace(machine(SC072, programs(4.0, 64), "sc072"), lacking={"rhodopsin": "not recorded"})
     assert reasons(study, strong, [without], set()) == ["sc072: cannot say: not recorded"]
-    assert render_study(study, [without], []).count("sc072: cannot say: not recorded") == 3  # and energy
+    assert render_study(study, [without], []).count("sc072: cannot say: not recorded") == 3  # with energy
     given = machine(SC072, programs(4.0, 64), "sc072")
     words = "sc072: cannot say: no results of lammps-rhodo or replays of rhodo-strong"
     assert reasons(study, strong, [given], set()) == [words]
@@ -544,7 +549,7 @@ def test_a_figure_without_results_says_why() -> None:
     assert reasons(study, strong, [replayed], {0}) == [f"sc072: cannot say: {why}"]
 
 
-BALANCED = {2: (10e9, 1e9, 4e9), 4: (16e9, 0.5e9, 4e9)}  # ranks: HPL, random ring and copy of each rank
+BALANCED = {2: (10e9, 1e9, 4e9), 4: (16e9, 0.5e9, 4e9)}  # ranks: HPL, and random ring and copy per rank
 
 
 def balanced(published: str = ALTIX) -> MachineResults:
@@ -563,7 +568,7 @@ def balanced(published: str = ALTIX) -> MachineResults:
 
 
 def test_ratios_of_hpcc_are_drawn_against_hpl() -> None:
-    """Figures 1 and 2 of Saini et al.: all processes' random rings against HPL, and over HPL."""
+    """Figures 1 and 2 of Saini et al. plot the sum of random rings against HPL, and its ratio to HPL."""
     total = StudyFigure("1", "rings", "balance.hpl", (StudyCurve("balance.ring_total"),))
     (one,) = drawn(total, [balanced()])
     assert [(x, value) for x, value, _ in one.points] == [(10e9, 2e9), (16e9, 2e9)]

@@ -96,7 +96,7 @@ def test_different_origins_are_not_pooled(mixture: dict[str, str]) -> None:
 
 
 def test_a_curve_has_one_point_for_each_size() -> None:
-    """Two cases of one size, which only a false run has, once divided by zero in slopes."""
+    """Two cases of one size, as in an invalid run, once made slopes divide by zero."""
     summaries = summarise([row(case=name, bytes=8, p50=p50) for name, p50 in (("a", 1.0), ("b", 8.0))])
     (point,) = curve(summaries, "pingpong")
     assert point.case == "b"
@@ -139,7 +139,7 @@ def test_a_case_is_compared_by_time_or_by_its_first_metric() -> None:
 
 
 def test_bandwidth_and_time_of_two_launches_agree() -> None:
-    """Their middle was that of the two rates, far from size over middle time: 747 kB/s beside 4 kB/s."""
+    """The bandwidth was once the median of both rates, 747 kB/s, while the median time implied 4 kB/s."""
     seconds = (5e-6, 4e-3)
     time = case(seconds)
     rates = case([8 / one for one in seconds], metric="bandwidth", unit="B/s", better="higher")

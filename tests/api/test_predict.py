@@ -52,7 +52,7 @@ def test_what_has_no_result_says_why(simgrid: Toolchain) -> None:
 
 
 def test_a_measured_zero_has_no_relative_error() -> None:
-    """`kiviat model predict` divided by it: sick_links measures 0 slow ranks where no link is slow."""
+    """`kiviat model predict` once divided by zero: sick_links measures 0 slow ranks if no link is slow."""
     about: dict[str, Any] = {"case": "sick_links/ranks=2", "benchmark": "sick_links", "bytes": None}
     (measured,) = summarise(Rows.of([row("run-a", "slow_ranks", "1", "lower", 0.0, **about)]))
     predicted = Predicted(

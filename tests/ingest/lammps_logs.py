@@ -97,7 +97,7 @@ _OLD_MEMORY = "Memory usage per processor = 6 Mbytes"
 _LOOP = "Loop time of 0.9 on {procs} procs{how} for 100 steps with 32000 atoms"
 _ENDS = ("Dangerous builds = 0\n", "Dangerous builds not checked\nTotal wall time: 0:00:01\n")
 
-# By what is particular of it; all are of 100 steps of 32,000 atoms in 0.9 s on 2 ranks.
+# Named after what distinguishes them; all have 100 steps of 32,000 atoms in 0.9 s on 2 ranks.
 LJ_LOGS = {
     "2025": _lj(
         "22 Jul 2025 - Update 4",

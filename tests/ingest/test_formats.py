@@ -1,4 +1,4 @@
-"""The modules of `ingest/formats` are found by themselves, in any order."""
+"""Modules of `ingest/formats` are discovered automatically, in any order."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_gpcnet_built_verbose_has_six_numbers() -> None:
 
 
 def test_a_row_of_gpcnet_without_a_name_is_refused() -> None:
-    """It was an unexpected AssertionError."""
+    """Such a row once raised an AssertionError."""
     row = "|          RR Two-sided Lat (8 B) |          1.8 |          3.2 |         usec |"
     with pytest.raises(InputError, match=r"g.out line 11: '' is no name of a test; is the file complete\?"):
         parse(GPCNET.replace(row, "|   | 1.8 | 3.2 | usec |"), "g.out")

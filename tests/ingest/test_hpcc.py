@@ -199,7 +199,7 @@ def test_stream_of_several_processes_is_shared_among_them() -> None:
 
 
 def test_stream_of_no_rank_is_refused() -> None:
-    """It was an unexpected ZeroDivisionError."""
+    """A table of 0 ranks once raised a ZeroDivisionError."""
     told = STREAM_TABLE.replace("Array", "Data is distributed across 0 MPI ranks\nArray", 1)
     with pytest.raises(
         InputError, match=r"x line 2 says 'distributed across 0 MPI ranks'; is the file complete"

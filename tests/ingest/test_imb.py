@@ -54,7 +54,7 @@ def mean(record: Record, name: str) -> float | None:
 
 
 def test_modes_of_one_sided_benchmarks_are_cases_of_their_own() -> None:
-    """Aggregate and other tables became launches of one case, with a time that neither table has."""
+    """Aggregate and non-aggregate tables once became launches of one case, with a time found in neither."""
     table = "       #bytes #repetitions      t[usec]   Mbytes/sec\n            4         1000  {}  1.0\n"
     text = (
         "#    Intel(R) MPI Benchmarks 2021.3, MPI-2 part\n# Benchmarking Unidir_Put\n# #processes = 2\n#\n"
@@ -106,7 +106,7 @@ def test_no_bandwidth_is_reported_for_empty_messages() -> None:
 def test_what_a_megabyte_is_follows_from_the_times(
     title: str | None, reported: str, bytes_per_s: float
 ) -> None:
-    """1 MiB in 500 µs are 2000 · 2^20 B/s or 2097 · 10^6; version 2021 once called itself 2018."""
+    """1 MiB in 500 µs is 2000 MiB/s or 2097 MB/s; a release of 2021 called itself 2018."""
     text = OLD.replace("2000.00", reported)
     text = text.replace("Intel (R) MPI Benchmark Suite V3.2", title) if title else text.split("\n", 3)[3]
     assert mean(cases(text)["pingpong/ranks=2/bytes=1048576"], "bandwidth") == pytest.approx(bytes_per_s)
@@ -173,7 +173,7 @@ def test_a_title_without_results() -> None:
     ],
 )
 def test_switches_that_change_the_quantity_are_part_of_the_case(switches: str, case: str) -> None:
-    """They are in the command line that IMB prints, and were dropped."""
+    """They are in the command line that IMB prints, but were once ignored."""
     text = (DATA / "imb-2021.txt").read_text()
     words = "-iter 100 -msglog 3:4 PingPong"
     assert words in text

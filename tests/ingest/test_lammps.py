@@ -38,7 +38,7 @@ def phases(record: Record) -> dict[str, tuple[float | None, ...]]:
 
 @pytest.mark.parametrize("which", LJ_LOGS)
 def test_every_layout_says_the_same(which: str) -> None:
-    """Ranks are MPI tasks: "on 4 procs" is of two tasks with two threads each."""
+    """Ranks are MPI tasks: "on 4 procs" means two tasks with two threads each."""
     threads = 2 if "threads" in which else 1
     record = only(LJ_LOGS[which])
     assert list(Draft202012Validator(schema("record")).iter_errors(json.loads(seal(record.to_json())))) == []
@@ -119,7 +119,7 @@ def test_several_runs_in_one_log() -> None:
 
 @pytest.mark.parametrize("which", LJ_LOGS)
 def test_a_log_that_is_cut_short_is_refused_wherever_it_ends(which: str) -> None:
-    """Never a record that lacks a part of what the whole log has."""
+    """A truncated log never yields a record that lacks parts of the whole one."""
     whole = LJ_LOGS[which]
     complete = only(whole)
     end = whole.index("Dangerous builds") + len("Dangerous builds")

@@ -35,7 +35,7 @@ ALL_REDUCE = """\
 # Avg bus bandwidth    : 8.84
 #
 """
-# The size is that of all ranks' blocks; the smallest has no element for each of them.
+# The size is that of all ranks' blocks; the smallest has less than one element per rank.
 ALL_GATHER = """\
            0             0     float    none      -1    5.00   0.00   0.00      0    5.00   0.00   0.00      0
      4194304        262144     float    none      -1   200.0  20.97  15.73      0   200.0  20.97  15.73    N/A
@@ -211,7 +211,7 @@ def test_json_that_lacks_a_part_is_refused(lost: str) -> None:
 
 
 def test_the_mark_of_a_head_may_be_joined_to_its_first_column() -> None:
-    """A table that began with "#size" was recognised, and then an unexpected KeyError."""
+    """A table that began with "#size" was recognised, but then raised a KeyError."""
     row = "1048576 262144 float sum -1 100.0 10.49 15.73 0\n"
     text = "#size count type redop root time algbw busbw #wrong\n" + row
     for name in ("all_reduce.out", "x.out"):

@@ -62,7 +62,7 @@ REPRO = """\
 
 
 def test_threads_of_openmp_programs_are_an_axis() -> None:
-    """Results of 1 and 8 threads were launches of one case."""
+    """Results of 1 and 8 threads once counted as launches of one case."""
     lines = [
         line for line in NPB32.splitlines(keepends=True) if "procs" not in line and "processes" not in line
     ]

@@ -140,7 +140,7 @@ COLLECTIVE_ON_DEVICE = """\
     ],
 )
 def test_buffers_of_accelerators_are_another_case(text: str, case: str) -> None:
-    """Device buffers were ingested as the case of host buffers, and compared with them."""
+    """Results of device buffers were once ingested as cases of host buffers, and compared with them."""
     assert list(cases(text, 4)) == [case]
 
 
@@ -175,5 +175,5 @@ PERSISTENT = """\
     ],
 )
 def test_one_sided_operations_and_persistent_requests_are_no_ping_pong(text: str, case: str) -> None:
-    """osu_put_latency was "pingpong", and so was osu_latency_persistent."""
+    """osu_put_latency and osu_latency_persistent were once ingested as "pingpong"."""
     assert list(cases(text)) == [case]

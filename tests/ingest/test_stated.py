@@ -1,4 +1,4 @@
-"""Ranks, nodes and commands that job scripts, and schedulers within logs, state."""
+"""Ranks, nodes and commands stated by job scripts, and by schedulers within logs."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_log_that_begins_with_its_script_states_what_that_does() -> None:
 
 
 def test_variables_do_not_fill_the_memory() -> None:
-    """Ten lines, each with ten times the one before, ended `kiviat ingest` for want of memory."""
+    """Ten lines, each with ten times the text of the last, once made `kiviat ingest` run out of memory."""
     names = "ABCDEFGHIJK"
     lines = ["A=xxxxxxxxxx", *(f"{new}={f'${old}' * 10}" for old, new in pairwise(names))]
     product = f"P=$(({' * '.join(['$K'] * 10)}))"
@@ -104,7 +104,7 @@ def test_variables_do_not_fill_the_memory() -> None:
 
 
 def test_sums_without_end_take_no_longer_than_their_length() -> None:
-    """A line of 80,000 `$((` took three minutes."""
+    """A line of 80,000 `$((` once took three minutes."""
     start = time.process_time()
     of_script("#!/bin/bash\n" + "$((" * 80_000 + "\n")
     assert time.process_time() - start < 10
@@ -120,7 +120,7 @@ def test_errors_and_pipes_are_no_output_of_a_launch() -> None:
 
 
 def test_halves_of_characters_in_a_command_are_no_text() -> None:
-    """A run with them cannot be read, so a log of Flux with one in its command ended the whole folder."""
+    """A lone surrogate makes a run unreadable; one in a log of Flux once ended the ingest of its folder."""
     assert of_log(FLUX.replace('"-m"', '"\\ud83d"')).command == "osu_allreduce ? 8"
 
 

@@ -1,4 +1,4 @@
-"""Folders of logs: each file is read, or refused in a sentence that is right."""
+"""Folders of logs: each file is read, or refused with the right reason."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_stream_is_not_divided_by_the_tasks_of_a_job(tmp_path: Path) -> None:
 
 
 def test_processes_that_print_a_table_each_are_one_record(tmp_path: Path) -> None:
-    """96 processes wrote into each other's tables, and the last one's rates were all that was read."""
+    """96 processes wrote into each other's tables, and only the rates of the last one were read."""
     lines = STREAM_TABLE.splitlines()
     mixed = "\n".join(line for line in lines for _ in range(3)).replace("18432.0", "10000.0", 1)
     (record,) = tree(tmp_path, {"a.out": mixed})["a.out"].records
@@ -155,8 +155,9 @@ def test_copies_are_told_by_many_digits(tmp_path: Path) -> None:
 
 
 def test_stream_is_not_divided_by_the_ranks_of_another_launch(tmp_path: Path) -> None:
-    """STREAM on one rank became an eighth of its rate, because the only script in the folder also launched
-    `osu_allreduce`, on 8 ranks and into another file.
+    """STREAM on one rank once got an eighth of its rate, because another benchmark ran on eight ranks.
+
+    The only script in the folder also launched `osu_allreduce`, with output to another file.
     """
     for name, script in {
         "redirected": SCRIPT.replace(
@@ -184,8 +185,10 @@ def test_a_launch_into_another_file_says_nothing_of_a_log(tmp_path: Path) -> Non
 
 
 def test_a_format_that_fails_does_not_end_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table of STREAM on 0 ranks, a head of nccl-tests without a blank after #, a row of GPCNeT without
-    name: each ended `kiviat ingest FOLDER` by an unexpected error, and no other file was read.
+    """An unexpected error in one file once ended `kiviat ingest FOLDER`, and no other file was read.
+
+    Causes were a STREAM table of 0 ranks, an nccl-tests head without a blank after #, and a GPCNeT row
+    without a name.
     """
 
     def fails(text: str, where: str, ranks: int | None = None) -> list[Record]:

@@ -1,6 +1,4 @@
-"""Routes of messages through a network, computed as native/simgrid/platform.cpp does, and their
-properties.
-"""
+"""Routes through networks, computed as native/simgrid/platform.cpp does, and their properties."""
 
 from __future__ import annotations
 

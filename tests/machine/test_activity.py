@@ -1,4 +1,4 @@
-"""The use of a machine's processors, from files of the kernel that are made up."""
+"""Use of a machine's processors, from made-up kernel files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_what_others_use_is_all_but_ours(tmp_path: Path) -> None:
     after = _usage(tmp_path, 12.0, 1.0 + 0.5 * processors)
     found = others_between(before, after)
     assert found is not None
-    # Two seconds of each processor, of which a half second is ours; interrupts are nobody's.
+    # Each processor was busy for two seconds, half a second of it for us; interrupts do not count.
     assert found.others == pytest.approx(0.75 * processors)
     assert found.steal == pytest.approx(0.5 / 2.5)
     assert others_between(before, Usage(10.1, processors, after.busy_s, 0.0, 1.0)) is None  # ten ticks
@@ -75,7 +75,7 @@ def test_throttling_by_groups_of_version_1(tmp_path: Path) -> None:
 
 
 def test_a_busy_machine_is_named_however_soon_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that prepares in less than 0.4 s waits for enough ticks; an idle one does not wait."""
+    """A command that prepares in less than 0.4 s waits for enough ticks, unless the machine is idle."""
     monkeypatch.setattr(activity, "load", lambda: 1.0)
     processors = len(os.sched_getaffinity(0))
     before = Usage(time.monotonic(), processors, -10.0 * processors, 0.0, 0.0)

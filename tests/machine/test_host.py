@@ -27,7 +27,7 @@ def write(root: Path, files: dict[str, str]) -> Path:
 
 
 def node(root: Path) -> Path:
-    """Create the kernel files of two sockets with two cores with two threads; the last thread is offline."""
+    """Create kernel files of two sockets of two cores of two threads; the last thread is offline."""
     files = {
         "proc/cpuinfo": CPUINFO.format(more="sse2"),
         "proc/meminfo": "MemTotal:       131072000 kB\nMemFree: 5 kB",

@@ -1,6 +1,4 @@
-"""Machine files: the shipped ones load; missing, wrong or contradictory values are refused, and the message
-names them.
-"""
+"""Machine files: shipped ones load; missing, wrong or contradictory values are refused and named."""
 
 from __future__ import annotations
 
@@ -152,7 +150,7 @@ SHORT = 'collective.allgather_short = { value = "1 kB", source = "P4", confidenc
 
 
 def shared(*keys: str) -> Change:
-    """Return a change that gives these costs of collectives in shared memory."""
+    """Return a change that adds these costs of collectives in shared memory."""
     units = {"bandwidth": "GB/s", "largest": "kB"}
     lines = [
         f'shared_memory.{key} = {{ value = "1 {units.get(key, "us")}", source = "P4", confidence = "low" }}'
@@ -361,9 +359,7 @@ bandwidth = {{ value = "2 GB/s", source = "me", confidence = "assumed" }}
 
 @pytest.mark.parametrize("base", ["ndr-fat-tree", "altix-bx2"])
 def test_a_variant_that_does_not_say_what_it_was_fitted_to_is_uncalibrated(base: str, tmp_path: Path) -> None:
-    """A machine derived from a base is uncalibrated unless its own file says what it was fitted to, even if
-    the base was fitted.
-    """
+    """A variant is uncalibrated unless its own file says what it was fitted to, whatever its base says."""
     path = tmp_path / "mine.toml"
     path.write_text(VARIANT.format(base=base))
     assert f"a variant of {base}" in str(load_machine(path).uncalibrated)

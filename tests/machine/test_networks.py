@@ -80,8 +80,10 @@ def test_kautz_digraph_of_twelve() -> None:
 
 
 def isomorphic_to_strings(kautz: Network) -> bool:
-    """Return the Kautz digraph by definition: vertices ab with a != b over four letters, arcs ab -> bc (the
-    line digraph of a complete digraph).
+    """Return whether the graph is the Kautz digraph by definition.
+
+    Its vertices are ab with a != b over four letters, its arcs ab -> bc: the line digraph of a complete
+    digraph.
     """
     follow: dict[int, frozenset[int]] = {
         x: frozenset(arc.end for arc in kautz.arcs if arc.start == x) for x in range(12)
@@ -92,9 +94,7 @@ def isomorphic_to_strings(kautz: Network) -> bool:
 
 
 def test_kautz_all_to_all_loads_arcs_evenly() -> None:
-    """In an all-to-all exchange 24 arcs carry seven messages each, and the 12 arcs of two-cycles carry
-    five.
-    """
+    """In an all-to-all, 24 arcs carry seven messages each, and the 12 arcs of two-cycles carry five."""
     kautz = network("Kautz")
     load = Routes(kautz).load(all_pairs(12))
     assert Counter(load.values()) == {7: 24, 5: 12}
@@ -103,8 +103,10 @@ def test_kautz_all_to_all_loads_arcs_evenly() -> None:
 
 
 def test_kautz_has_three_disjoint_ways() -> None:
-    """Three disjoint paths exist between any two vertices. Their lengths are 2, 3, 3 between vertices at
-    distance two, 1, 3, 4 between neighbours, and 1, 3, 3 in two-cycles.
+    """Three disjoint paths exist between any two vertices.
+
+    Their lengths are 2, 3, 3 between vertices at distance two, 1, 3, 4 between neighbours, and 1, 3, 3 in
+    two-cycles.
     """
     kautz = network("Kautz")
     follow = {x: [arc.end for arc in kautz.arcs if arc.start == x] for x in range(12)}
@@ -195,7 +197,7 @@ def test_shifts_meet_nowhere_in_a_full_fat_tree(name: str) -> None:
     """In a full fat tree, the messages of a cyclic shift never share a cable.
 
     This requires dividing the receiver's number by the right divisor at each level; otherwise all messages
-    went through one parent.
+    go through one parent.
     """
     routes = Routes(network(name))
     nodes = routes.network.nodes
@@ -248,8 +250,9 @@ def test_altix_routers() -> None:
 
 
 def test_altix_hops_by_distance() -> None:
-    """Distances in the Altix, with two ranks per node: ranks up to 4 apart share one brick, up to 16 a
-    router, up to 128 a router of the next level, up to 256 one level more.
+    """In the Altix, ranks up to 4 apart share one brick, up to 16 a router.
+
+    Up to 128 share a router of the next level, up to 256 one level more. Each node has two ranks.
     """
     routes = Routes(network("Altix"))
     assert [routes.hops(0, distance // 2) for distance in (2, 4, 8, 16, 32, 64, 128, 256)] == [
@@ -260,9 +263,7 @@ def test_altix_hops_by_distance() -> None:
 
 
 def test_altix_bisection() -> None:
-    """Bisection of the Altix: a brick of eight processors has two cables upwards, and the two halves of a box
-    are connected by two edges of the ring.
-    """
+    """A brick of eight processors has two cables upwards; two ring edges connect the halves of a box."""
     altix = network("Altix")
     assert bisection(altix, range(4)) == 2
     assert bisection(altix, range(64)) == 2 * 16
@@ -282,8 +283,9 @@ def test_altix_bisection() -> None:
     ],
 )
 def test_altix_spreads_over_planes_and_routers(group: int, cables: list[int]) -> None:
-    """Messages in the Altix use all planes and routers evenly, because plane and router are selected by
-    different bits of the receiver's number.
+    """Messages in the Altix use all planes and routers evenly.
+
+    Plane and router are selected by different bits of the receiver's number.
     """
     routes = Routes(network("Altix"))
     crossed: list[Counter[tuple[int, int]]] = [Counter() for _ in cables]

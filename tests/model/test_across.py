@@ -24,7 +24,7 @@ def test_power_is_declared_and_not_asked_of_models() -> None:
 
 
 def test_ratios_of_hpc_challenge_are_left_to_the_study() -> None:
-    """They need the plan hpcc-modelled: "balance" is no benchmark, and the page said that it was unknown."""
+    """They need the plan hpcc-modelled; the page once called "balance", which is no benchmark, unknown."""
     asked = questions_across([find_machine(name) for name in machines()])
     assert len(asked) > 20
     assert not [case for one in asked for case in one.cases if case.benchmark == "balance"]

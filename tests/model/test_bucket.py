@@ -20,7 +20,7 @@ BUCKET = Bucket(1500, 4000, 1448)
 
 
 def seconds(size: int) -> float:
-    """A ping-pong over links with the bucket, by its rule: a link carries a message every round trip."""
+    """Closed-form ping-pong time over links with the bucket; a link carries one message per round trip."""
     of_full_bucket_s = LATENCY_S + (size - BUCKET.at_once(size, 1.0, LINK)) / LINK
     return max(of_full_bucket_s, size / 2 / LINK)
 
@@ -46,7 +46,7 @@ def test_a_trailer_waits_for_the_whole_message(size: int, at_once: float) -> Non
 @pytest.mark.parametrize("ended", [True, False])
 @pytest.mark.parametrize("alone", [(1600, 2000, 2800), (1600, 2000, 2800, 5000), ()])
 def test_messages_show_a_trailer(ended: bool, alone: tuple[int, ...]) -> None:
-    """In single messages and in ping-pongs: costs of processors differ by less than waits of a wrong rule."""
+    """Single messages or ping-pongs show it: processor costs vary less than the waits of a wrong rule."""
     sent = replace(BUCKET, trailer_from=1600) if ended else BUCKET
 
     def seen_s(size: int, every_s: float) -> float:
@@ -60,7 +60,7 @@ def test_messages_show_a_trailer(ended: bool, alone: tuple[int, ...]) -> None:
 
 
 def test_a_trailer_begins_where_it_is_needed() -> None:
-    """Shorter messages that have been sent without one keep their last packet."""
+    """The last packet of shorter messages, which were sent without a trailer, still passes at once."""
     sent = replace(BUCKET, trailer_from=5000)
     sizes = (1600, 2000, 3500, 5000, 7000, 9000, 12_000)
     rested = {size: LATENCY_S + (size - sent.at_once(size, math.inf, LINK)) / LINK for size in sizes}
@@ -85,7 +85,7 @@ def test_what_the_bucket_decided_says_nothing() -> None:
 
 
 def test_the_first_messages_after_a_rest_say_what_processors_take() -> None:
-    """From 600 B on, twice as long. Medians cannot show it, because there the bucket decides."""
+    """The latency doubles above 600 B, which medians cannot show, because the bucket determines them."""
     points = [
         replace(point, minimum=2 * LATENCY_S) if size in (1024, 1448) else point
         for size, point in zip((*SIZES, 1448), (*POINTS, *curve([(1448, seconds(1448))])), strict=True)
@@ -113,7 +113,7 @@ def test_single_messages_after_a_rest_replace_what_the_bucket_decided() -> None:
 
 
 def test_single_messages_that_cost_more_are_no_switch_to_rendezvous() -> None:
-    """A fit once found an eager limit where they replace ping-pongs."""
+    """A fit once detected an eager limit at the size where single messages replace ping-pongs."""
     rate = 1e9 / 8 * 1448 / 1514
     bucket = Bucket(15_670, 31_340, 15_928, 1448, 76)
     sizes = [1 << k for k in range(23)]
@@ -130,7 +130,7 @@ def test_the_line_behind_the_bucket_is_found_again() -> None:
         assert fitted.time(size) == pytest.approx(LATENCY_S + size / LINK, rel=0.02), size
     assert dict(fitted.points) == {point.bytes: point.median for point in POINTS}
     assert fitted.eager_bytes is None
-    # Without it, messages would be as slow as their bytes on the link, and begin with no latency.
+    # A fit without the bucket attributes the time of short messages to the link, not to the latency.
     assert fit_level(POINTS, LINK).time(64) < 0.9 * LATENCY_S
 
 

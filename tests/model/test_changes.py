@@ -47,7 +47,7 @@ def test_the_cost_of_messages_changes_in_all_segments() -> None:
 
 
 def test_several_costs_of_a_level_change_together() -> None:
-    """Only the last of two changes of one level took effect."""
+    """Only the last of two changes to a level once took effect."""
     before = load_machine(SMALL).segments["network"]
     after = changed("mpi.network.latency=2x", "mpi.network.bandwidth=0.5x").segments["network"]
     assert [one.latency.value for one in after] == pytest.approx([2 * one.latency.value for one in before])

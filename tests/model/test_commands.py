@@ -34,7 +34,7 @@ def smpi() -> Toolchain:
 
 @pytest.fixture
 def measured(tmp_path: Path) -> Path:
-    """A run on two nodes of 5 µs and 1 GB/s, within a node 1 µs and 4 GB/s."""
+    """A run with 5 µs and 1 GB/s between two nodes, and 1 µs and 4 GB/s within one."""
     machine = MACHINE | {"sockets": 1, "cores": 2, "memory_bytes": 8 * 10**9}
     ranks = [{"rank": i, "host": f"n{i % 2}", "node": i % 2, "sockets": "0"} for i in range(3)]
     where = {"place": "cyclic"}
@@ -55,7 +55,7 @@ def measured(tmp_path: Path) -> Path:
 def made_up_run(
     path: Path, name: str, ranks: list[dict[str, object]], seconds: float, distance: int = 1
 ) -> Path:
-    """A ping-pong of 8 B, of the first of these ranks and that one."""
+    """A run of a ping-pong of 8 B between rank 0 and the rank `distance` away."""
     machine = MACHINE | {"sockets": 1, "cores": 2, "memory_bytes": 8 * 10**9}
     axes = {} if distance == 1 else {"distance": distance}
     case = "pingpong/ranks=2/bytes=8" + "".join(f"/{name}={value}" for name, value in axes.items())
@@ -75,7 +75,7 @@ def made_up_run(
 def test_ranks_are_predicted_where_they_ran(
     smpi: Toolchain, nodes: list[int], seconds: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nodes of the model may be more, and have more cores, than those that ran had slots."""
+    """The model may have more nodes, and more cores per node, than the run used."""
     ranks = [{"rank": i, "host": f"n{n}", "node": n, "sockets": "0"} for i, n in enumerate(nodes)]
     run = made_up_run(tmp_path, "two", ranks, seconds, len(nodes) - 1)
     assert main(["model", "predict", str(SMALL), str(run), "--format", "csv"]) == 0
@@ -181,7 +181,7 @@ def test_a_published_row_that_is_missed_fails_the_check(
 def test_what_if_shows_what_becomes_better_and_worse(
     smpi: Toolchain, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two nodes, messages of 8 B: 3 + 0.5 + 0.6 + 0.5 µs; half of the latency saves 1.5 µs."""
+    """A message of 8 B between nodes takes 3 + 0.5 + 0.6 + 0.5 µs; half the latency saves 1.5 µs."""
     words = ["what-if", str(SMALL), "--set", "mpi.network.latency=0.5x", "-n", "2x1", "pingpong", "-m", "8"]
     assert main([*words, "--format", "csv"]) == 0
     head, line = capsys.readouterr().out.splitlines()
@@ -245,7 +245,7 @@ ROWS = "benchmark,metric,ranks,bytes,value,unit,per_node,id\npingpong,time,2,8,4
 def test_rows_of_ones_own_judge_a_model(
     smpi: Toolchain, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Between nodes 8 B take 4.6 µs by the model; with half of the latency 3.1 µs."""
+    """The model predicts 4.6 µs for 8 B between nodes, and 3.1 µs with half the latency."""
     rows = tmp_path / "rows.csv"
     rows.write_text(ROWS.replace("4 600,ns", "4.6,us"))
     words = ["model", "validate", str(SMALL), "--rows", str(rows), "--format", "json"]
@@ -313,7 +313,7 @@ def test_errors_are_stored_with_the_hash_of_the_model_and_others_stay(
     found = read_compared(stored)
     machine, shipped = find_machine("cray-x1-msp"), compared_models()["cray-x1-msp"]
     assert found["other"] == other and found["cray-x1-msp"].hash == machine.hash
-    assert found["cray-x1-msp"].rows == shipped.rows  # what the package says is what a simulation says
+    assert found["cray-x1-msp"].rows == shipped.rows  # a new simulation gives the shipped values
     assert main(["model", "validate", "altix-bx2", "--write"]) == 2
     assert "altix-bx2 is not one of the machines" in capsys.readouterr().err
 
@@ -321,7 +321,7 @@ def test_errors_are_stored_with_the_hash_of_the_model_and_others_stay(
 def test_numbers_are_fitted_to_rows_with_the_simulation_in_the_loop(
     smpi: Toolchain, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """8 B take 4.6 µs, of which 3 are the latency: 6.1 µs need half as much again."""
+    """The latency is 3 of the 4.6 µs predicted for 8 B; a published 6.1 µs requires 4.5 µs instead."""
     base = tmp_path / "small.toml"
     base.write_text(SMALL.read_text())
     rows, out = tmp_path / "rows.csv", tmp_path / "refitted.toml"
@@ -352,12 +352,12 @@ def test_each_published_run_is_predicted_by_the_machine_fitted_to_all_others(
     assert main([*words, "--free", "mpi.node.latency"]) == 0
     found = {one["row"]: one for one in json.loads(capsys.readouterr().out)}
     assert found["F1-064"]["run"] != found["F1-072"]["run"]
-    # b_eff on 8 processes is predicted by that on 64 and by the text: 709 and 700 ns.
+    # b_eff on 8 processes (718 ns) is predicted from the run on 64 and from the text: 709 and 700 ns.
     assert found["F1-064"]["predicted"] == pytest.approx((709e-9 * 700e-9) ** 0.5, rel=5e-3)
     assert found["F1-064"]["error"] == pytest.approx(found["F1-064"]["predicted"] / 718e-9 - 1)
     assert main([*words, "--free", "mpi.network.bandwidth"]) == 0
     found = {one["row"]: one for one in json.loads(capsys.readouterr().out)}
-    # Without its own run only b_eff determines the rate of the network, and says less than half of it.
+    # Without the row's own run, only b_eff determines the network's bandwidth, and gives less than half.
     assert found["F2-044"]["error"] == pytest.approx(-0.549, abs=0.01)
     assert main(["model", "validate", "nec-sx8", *words[3:], "--free", "mpi.node.bandwidth"]) == 2
     assert "nothing is left to fit it to" in capsys.readouterr().err
@@ -391,7 +391,7 @@ def test_what_if_needs_a_change(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_rate_of_emulated_links_is_known_whichever_run_comes_first(
     order: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run on one node, given first, once made the link as quick as the best burst of short messages."""
+    """A run on one node, given first, once made the fitted link as fast as the best burst of messages."""
     paths = []
     for name, nodes, latency_s, rate, link in (
         ("1x2", 1, 1e-6, 4e9, 4e9),
@@ -418,7 +418,7 @@ def test_the_rate_of_emulated_links_is_known_whichever_run_comes_first(
     assert main(["model", "fit", *paths[::order], "-o", str(file)]) == 0
     fitted = load_machine(file)
     assert fitted.numbers["topology.link"].value == pytest.approx(1e8 / 8 * 1448 / 1514, rel=1e-3)
-    # The buckets of such a link, and whole frames; what the ping-pong takes beside them is the processors'.
+    # The file has the link's buckets and whole frames; the rest of the ping-pong is processor time.
     assert [fitted.number(f"nic.{key}") for key in ("bucket_out", "bucket_in", "packet")] == [
         pytest.approx(1638 * 1448 / 1514, rel=1e-3),
         pytest.approx(4000 * 1448 / 1514, rel=1e-3),
@@ -432,7 +432,7 @@ def test_the_rate_of_emulated_links_is_known_whichever_run_comes_first(
     assert at_4096.send is not None
     assert at_4096.send.value == pytest.approx((2e-4 - (4096 - at_once) / 11.955e6) / 2, rel=0.05)
     assert main(["model", "show", str(file)]) == 0
-    # A link of one's own does not take the bucket away.
+    # A link given with --link keeps the bucket.
     assert main(["model", "fit", *paths, "-o", str(file), "--link", "10 MB/s"]) == 0
     assert (
         load_machine(file).number("nic.bandwidth") == 1e7 and load_machine(file).number("nic.packet") == 1448
@@ -443,7 +443,7 @@ def test_the_rate_of_emulated_links_is_known_whichever_run_comes_first(
 def test_messages_that_wait_for_all_their_tokens_are_found(
     sync: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Broadcasts show from which size on, but not loops of them; ping-pongs show the next power of two."""
+    """Single broadcasts show the threshold; without them, ping-pongs show the next power of two."""
     rate, bucket = 1e9 / 8 * 1448 / 1514, Bucket(15_670, 31_340, 15_928, 1448, 76, trailer_from=20_000)
     machine = MACHINE | {
         "name": "emulated:2x1,rate=1Gbit",
@@ -472,11 +472,11 @@ def test_messages_that_wait_for_all_their_tokens_are_found(
     assert load_machine(file).number("nic.trailer_from") == (20_000 if sync == "window" else 32_768)
 
 
-LINK = 5e8 / 8 * 1448 / 1514  # what a stream gets of 500 Mbit/s
+LINK = 5e8 / 8 * 1448 / 1514  # the payload rate of a stream at 500 Mbit/s
 
 
 def disturbed_run(path: Path, factors: dict[int, list[float]], rate: float = LINK) -> Path:
-    """Two nodes of an emulated cluster of 500 Mbit/s; launches of these sizes take so many times as long."""
+    """A run on two emulated nodes at 500 Mbit/s; `factors` multiply the times of a size's launches."""
     machine = MACHINE | {"name": "emulated:2x1,rate=500Mbit", "sockets": 1, "cores": 2}
     machine |= {"memory_bytes": 8 * 10**9}
     ranks = [{"rank": i, "host": f"n{i}", "node": i, "sockets": "0"} for i in range(2)]
@@ -517,7 +517,7 @@ def test_a_disturbed_run_is_no_machine(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Noise was fitted, with an error of 96 % and exit code 0, and a link that is known was not looked at."""
+    """Noise was fitted with an error of 96 % and exit code 0, and the known rate of the link was ignored."""
     run, file = disturbed_run(tmp_path / "runs", factors, rate), tmp_path / "noise.toml"
     file.write_text("precious")
     assert main(["model", "fit", str(run), "-o", str(file)]) == 2
@@ -530,7 +530,7 @@ def test_a_disturbed_run_is_no_machine(
 def test_a_size_that_was_disturbed_is_left_out(
     smpi: Toolchain, factors: list[float], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A fit "off by 0.6 %" was five times off at 64 KiB, where most launches were, or all."""
+    """A fit "off by 0.6 %" was off by a factor of five at 64 KiB, where most or all launches were slow."""
     run = disturbed_run(tmp_path / "runs", {65536: factors})
     file = tmp_path / "quiet.toml"
     assert main(["model", "fit", str(run), "-o", str(file)]) == 0
@@ -546,7 +546,7 @@ def test_a_size_that_was_disturbed_is_left_out(
 def test_lines_that_do_not_follow_what_was_measured_are_no_machine(
     smpi: Toolchain, measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The error was printed, and the file written."""
+    """The error was printed, but the file was still written."""
     file = tmp_path / "slow.toml"
     assert main(["model", "fit", str(measured), "-o", str(file), "--link", "10 MB/s"]) == 2
     error = capsys.readouterr().err

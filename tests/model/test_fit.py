@@ -28,7 +28,7 @@ def line(latency_s: float, bandwidth: float, **axes: int) -> list[Any]:
 
 
 def run_of(**nodes: int) -> Run:
-    """Rank r0, r1 … is on the node given."""
+    """A run in which each rank r0, r1 … is on the given node."""
     ranks = [
         {"rank": int(name[1:]), "host": f"n{node}", "node": node, "sockets": "0"}
         for name, node in nodes.items()
@@ -59,7 +59,7 @@ def test_a_protocol_switch_begins_a_segment_above_the_last_size_before_it() -> N
 
 
 def test_pingpings_say_how_long_a_rank_is_busy_when_a_message_has_left() -> None:
-    """As far as bytes on the link do not decide; longer messages are taken to be as the longest of those."""
+    """Sizes that spend most of their time on the link take the value of the longest other size."""
     link = 100e6
     points = [(size, (5e-6 if size <= 128 else 9e-6) + size / link) for size in SIZES]
     busy_s = {size: 2e-6 if size <= 128 else 3e-6 if size <= 65536 else 70e-6 for size in SIZES}
@@ -98,7 +98,7 @@ def test_nothing_is_quicker_than_the_link() -> None:
 
 
 def test_no_latency_is_negative() -> None:
-    """Beyond a cache each byte costs more, so that the line of large sizes meets the axis below zero."""
+    """Beyond the cache each byte costs more, so a line through large sizes has a negative intercept."""
     points = [(size, 1e-6 + size / 10e9 + max(0, size - 65536) / 1e9) for size in SIZES]
     fitted = fit_level(curve(points))
     assert all(one.latency_s >= 0 for one in fitted.lines)
@@ -153,7 +153,7 @@ def test_what_is_given_is_not_assumed(tmp_path: Path) -> None:
 def test_mpich_has_node_aware_collectives_since_1_1(
     tmp_path: Path, mpi: str, version: str, aware: bool
 ) -> None:
-    """Also if the runs used one rank of each node: the models choose an allreduce by it."""
+    """This also holds for runs of one rank per node, because models choose their allreduce by it."""
     structure = replace(KNOWN, mpi=mpi, mpi_version=version, sockets=1, cores=1)
     machine = written(tmp_path, structure, network=fit_level(line(5e-6, 1e9)))
     assert machine.node_aware is aware

@@ -1,4 +1,4 @@
-"""Rows about shared networks: percentages of the paper computed from fabricated rates and bytes."""
+"""Rows about shared networks: the paper's percentages, computed from made-up rates and bytes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def to_all(source: int, target: int) -> float:
 
 
 def to_partner(source: int, target: int) -> float:
-    """Four partners at powers of two: cyclically all of them on other nodes, blocked two."""
+    """Four partners at powers of two: all on other nodes if placed cyclically, two of them if blocked."""
     return float((source ^ target) in (1, 2, 4, 8))
 
 

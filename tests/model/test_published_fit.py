@@ -18,7 +18,7 @@ def times(latency: float, bandwidth: float) -> list[float]:
 
 
 def predict(tried: Sequence[Factors]) -> list[list[float | None]]:
-    """The model is at 2 µs and 0.5 GB/s; nothing depends on "other", and "half" is another latency."""
+    """A model of 2 µs and 0.5 GB/s; "half" scales the latency, too, and nothing depends on "other"."""
     return [
         [*times(2e-6 * one.get("latency", 1) * one.get("half", 1), 0.5e9 * one.get("bandwidth", 1))]
         for one in tried
@@ -54,7 +54,7 @@ def test_more_numbers_than_rows_are_refused() -> None:
 
 
 def test_rows_that_contradict_each_other_determine_nothing() -> None:
-    """Two launches of one message, nine times apart, say nothing of its latency."""
+    """Two times that differ ninefold, for 0 and 8 B, do not determine the latency."""
     with pytest.raises(InputError, match=r"too noisy for latency \(±"):
         fit_published(
             ["latency"], ROWS[:2], [2e-6, 18e-6], lambda t: [one[:2] for one in predict(t)], asked=True

@@ -198,7 +198,7 @@ def result(machine: Machine, lines: Sequence[ModelVerdict], *rows: ComparedRow) 
 
 
 def test_the_page_has_errors_by_kind_beside_a_null_model_and_earlier_versions() -> None:
-    """The overview counts each quantity that was left out once, whatever its kind."""
+    """The overview counts each quantity that was left out of the fit once, over all kinds."""
     machine = load_machine(SMALL)
     lines = [ModelVerdict(judged(asked(), [answer(150e6)]))]
     b_eff = replace(
@@ -219,7 +219,7 @@ def test_the_page_has_errors_by_kind_beside_a_null_model_and_earlier_versions() 
 
 
 def test_the_null_model_is_other_machines_ratio_to_ping_pong() -> None:
-    """The row is the Opteron cluster's ping-pong; the X1, of two sizes, counts once."""
+    """It multiplies the Opteron cluster's ping-pong; the X1's two sizes count as one machine."""
     (about,) = (row for row in all_rows() if row.id == "F1-062")
     ratios = [math.sqrt(730 / 4231 * 634 / 4070), 5631 / 9400, 193 / 399, 653 / 1069]
     wanted = 711 * math.prod(ratios) ** (1 / 4) / 218 - 1
@@ -227,7 +227,7 @@ def test_the_null_model_is_other_machines_ratio_to_ping_pong() -> None:
 
 
 def test_no_percent_is_missed_by_so_many_points() -> None:
-    """Rows of no reduction at all read "unavailable", as if nothing had been simulated."""
+    """A published 0 % was shown as "unavailable", as if nothing had been simulated."""
     none_lost = row(value=0.0, unit="%", measures="")
     verdict = judged(Question(none_lost, None, (), lambda series: 0.0125), [])
     assert columns(verdict) == ["0 %", "0.0125 %", "+0.013 points"]
@@ -247,7 +247,7 @@ def test_series_end_where_the_machine_does() -> None:
 
 
 def test_other_machines_are_looked_up_by_their_name() -> None:
-    """Dell over Altix: only results of both answer."""
+    """The ratio of Dell to Altix needs results of both."""
     both = tuple(Series("barrier.time", ranks=(64,), machine=name) for name in ("Dell", "Altix"))
     row_of = row(value=6.0, unit="1", relation="ratio>", measures="", claims=(Claim("factor", both),))
     (one,) = questions(row_of, Subject((), 2))
@@ -262,7 +262,7 @@ def test_other_machines_are_looked_up_by_their_name() -> None:
 
 
 def test_series_that_check_a_model_are_asked_at_a_few_sizes_and_never_those_it_was_fitted_to() -> None:
-    """ARCHER had "no published result", and eight series of collectives."""
+    """ARCHER was listed with "no published result" although it has eight series of collectives."""
     machine = find_machine("archer")
     asked_of_it = {one.row.id: one for one in validation(machine)}
     one = asked_of_it["E-008/1024"]

@@ -69,9 +69,7 @@ def best_of_all(traffic: Traffic, target: Target, objective: str) -> float:
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_nothing_is_better_among_all_mappings(objective: str) -> None:
-    """The placement found is optimal for seeded graphs of 6 to 10 ranks, wherever all mappings can be
-    tried.
-    """
+    """The placement found is optimal for seeded graphs of 6 to 10 ranks, where all mappings can be tried."""
     source = random.Random(31)
     for kind, usual_ranks, network, usual_slots in [
         *(("random", 9, "torus", 4), ("scale-free", 8, "dragonfly", 4)),
@@ -93,8 +91,8 @@ SPARSE = [(0, 2, 694), (3, 2, 456), (4, 3, 91), (6, 3, 457), (6, 7, 763), (7, 2,
 def test_sparse_matrices_on_nodes_of_two() -> None:
     """The placement is optimal for sparse random matrices on nodes of two ranks.
 
-    Of 46 such matrices of 8 ranks on 4x2, 3 once got a suboptimal placement; SPARSE is the first, with 2004
-    bytes between nodes instead of 1884.
+    A suboptimal placement was once found for 3 of 46 such matrices of 8 ranks on 4x2; SPARSE is the first,
+    with 2004 bytes between nodes instead of 1884.
     """
     source = random.Random(46)
     matrices = [SPARSE]
@@ -113,8 +111,9 @@ def test_sparse_matrices_on_nodes_of_two() -> None:
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_branch_and_bound_finds_the_best_of_all_mappings(objective: str) -> None:
-    """Branch and bound finds an optimal mapping from any initial placement, on nodes of different sizes, with
-    equivalent ranks and a rank without messages.
+    """Branch and bound finds an optimal mapping from any initial placement.
+
+    It does so on nodes of different sizes, with equivalent ranks and a rank without messages.
     """
     source = random.Random(10)
     torus = of_machine(find_machine("torus-3d"), 6, "7x1")
@@ -158,8 +157,9 @@ def test_never_worse_than_cyclic_blocked_or_what_is_given() -> None:
 
 
 def test_a_hidden_grid_is_found_again() -> None:
-    """A randomly renumbered grid of 4 x 4 x 4 ranks is placed optimally on nodes of eight: as cubes of two,
-    with 16 pairs cut in each direction. The result is reproducible.
+    """A randomly renumbered grid of 4 x 4 x 4 ranks is placed optimally on nodes of eight, reproducibly.
+
+    The optimum is cubes of 2 x 2 x 2, which cut 16 pairs in each direction.
     """
     source = random.Random(8)
     names = list(range(64))
@@ -206,9 +206,10 @@ def between_nodes(traffic: Traffic, shape: str, policy: str) -> int:
 
 
 def test_network_bytes_as_narayanaswamy_balaji_and_feng_found_them() -> None:
-    """Network bytes agree with Narayanaswamy, Balaji and Feng, "Impact of Network Sharing in Multi-core
-    Architectures" (2008): FT and IS send 6.7 % less over the network in 8x2 than in 16x1, in any
-    placement; CG sends half as much with blocked as with cyclic placement in 16x4.
+    """Network bytes agree with a paper by Narayanaswamy, Balaji and Feng (2008).
+
+    In "Impact of Network Sharing in Multi-core Architectures", FT and IS send 6.7 % less over the network in
+    8x2 than in 16x1, in any placement; CG sends half as much with blocked as with cyclic placement in 16x4.
     """
     alone = between_nodes(all_to_all(16), "16x1", "blocked")
     for policy in ("blocked", "cyclic"):
@@ -220,8 +221,9 @@ def test_network_bytes_as_narayanaswamy_balaji_and_feng_found_them() -> None:
 
 
 def test_predicted_bytes_equal_counted_bytes() -> None:
-    """Predicted bytes equal those counted message by message: on one switch n1 sends 30 B and receives 5 B,
-    n2 receives 30 + 7 B, of which 7 B come from n3.
+    """Predicted bytes equal those counted message by message.
+
+    On one switch, n1 sends 30 B and receives 5 B; n2 receives 37 B, 7 B of them from n3.
     """
     traffic = Traffic.of_entries(
         5, [(0, 1, 1, 100), (0, 2, 1, 10), (1, 3, 1, 20), (4, 2, 1, 7), (3, 0, 1, 5)]
@@ -271,9 +273,7 @@ def test_gains_are_what_costs_become_less() -> None:
 
 
 def test_partners_come_to_one_socket() -> None:
-    """Ranks that communicate most share a socket: 0 with 2, and 1 with 3, on a node with two sockets of two
-    cores.
-    """
+    """Ranks that communicate most share a socket: 0 with 2, and 1 with 3, on two sockets of two cores."""
     traffic = Traffic.of_entries(4, [(0, 2, 1, 100), (1, 3, 1, 100), (0, 1, 1, 10)])
     target = of_shape("1x2x2")
     layout = layout_of_nodes(traffic, target, np.zeros(4, dtype=np.int64), bound=True)
@@ -284,9 +284,7 @@ def test_partners_come_to_one_socket() -> None:
 
 
 def test_fewer_ranks_than_places_and_uneven_nodes() -> None:
-    """Four ranks that communicate with each other are placed on the only node with four free cores, whichever
-    it is.
-    """
+    """Four ranks that communicate are placed on the only node with four free cores, whichever it is."""
     traffic = Traffic.of_entries(
         6, [(one, other, 1, 50) for one in range(4) for other in range(one)] + [(4, 5, 1, 9)]
     )

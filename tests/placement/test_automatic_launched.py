@@ -20,9 +20,7 @@ __all__ = ["any_mpi"]
 
 
 def test_ranks_come_to_the_nodes_that_were_chosen(any_mpi: Toolchain, tmp_path: Path) -> None:
-    """Ranks run on the chosen nodes, which are simulated as in test_emit; the partners are 0 and 3, 1 and 5,
-    2 and 4.
-    """
+    """Ranks run on the chosen nodes, made up as in test_emit; partners are 0 and 3, 1 and 5, 2 and 4."""
     agent = tmp_path / "agent"
     agent.write_text(AGENT)
     agent.chmod(0o755)

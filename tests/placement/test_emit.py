@@ -52,9 +52,7 @@ def test_open_mpi_4() -> None:
 
 
 def test_open_mpi_5_numbers_cores_as_hwloc() -> None:
-    """Open MPI 5 uses hwloc's numbers of cores: core 2 is the second core of the first socket, so it becomes
-    1.
-    """
+    """Open MPI 5 numbers cores as hwloc does: core 2, the second of the first socket, becomes 1."""
     assert emit(CYCLIC, "openmpi", "5.0.11") == emit(CYCLIC, "openmpi", "4.1.4")
     assert emit(CYCLIC_BOUND, "openmpi", "5.0.11") == Emitted(
         (
@@ -269,8 +267,7 @@ def nodes_and_cores(layout: Layout) -> list[tuple[str, int | None]]:
 
 @pytest.mark.parametrize("policy", ["blocked", "cyclic", "plane:2", "mixed"])
 def test_real_launchers_on_nodes_that_are_made_up(any_mpi: Toolchain, tmp_path: Path, policy: str) -> None:
-    """Real launchers place ranks on fabricated nodes: instead of connecting to another node, a script starts
-    the launcher's daemon locally under that node's name.
+    """Real launchers place ranks on made-up nodes, whose daemons a script starts on this machine.
 
     Each daemon has its own temporary folder, because Open MPI's daemons on one host destroy each other's
     files.

@@ -71,8 +71,9 @@ def test_ranks_per_node_decide_how_many_nodes_take_part(policy: str) -> None:
 
 
 def test_the_shapes_of_the_paper_on_sixteen_dual_processor_nodes() -> None:
-    """Random peers are on another node with probability 14/15 in 8x2 and 12/15 in 4x4, as in section 4.3 of
-    the paper on sixteen dual-processor nodes.
+    """Random peers are on another node with probability 14/15 in 8x2 and 12/15 in 4x4.
+
+    This is section 4.3 of the paper on sixteen dual-processor nodes.
     """
     topology = uniform(16, 2, 2)
     for text, policy, expected, off_node in [
@@ -129,9 +130,7 @@ def test_binding_modes_on_a_dual_processor_node() -> None:
 
 
 def test_binding_over_uneven_sockets() -> None:
-    """With uneven sockets, each rank gets a core of its own, and ranks are spread over sockets according to
-    the mode.
-    """
+    """With uneven sockets, each rank gets its own core, and ranks spread over sockets as the mode says."""
     source = random.Random(21)
     for _ in range(100):
         sizes = [source.randint(1, 4) for _ in range(source.randint(2, 4))]

@@ -121,8 +121,9 @@ def test_unrequested_binding_is_reported() -> None:
 
 
 def test_sockets_that_are_not_as_assumed() -> None:
-    """A difference in socket numbering is reported: ranks have the requested cores, but on this node cores 0
-    and 2 belong to one socket.
+    """Sockets that differ from those requested are reported.
+
+    Ranks have the requested cores, but on this node cores 0 and 2 belong to one socket.
     """
     layout = place(NODES, 2, "blocked", binding="co-processor")
     said = as_asked(layout)

@@ -13,8 +13,9 @@ from kiviat.record import InputError
 
 
 def walked(network: Network, start: int, to: int) -> list[tuple[int, int]]:
-    """Return the route by the rule of native/simgrid/platform.cpp: of the possible next arcs, the one with
-    number (to / divisor) modulo their number.
+    """Return the route by the rule of native/simgrid/platform.cpp.
+
+    It takes the possible next arc with number (to / divisor) modulo the count of these.
     """
     backwards = Network(network.nodes, divisors=network.divisors)
     backwards.arcs = [networks.Arc(arc.end, arc.start) for arc in network.arcs]
@@ -55,9 +56,7 @@ def test_ways_are_those_of_the_simulator(name: str) -> None:
 
 
 def test_one_switch_is_as_any_network() -> None:
-    """A network of one switch, which has a faster implementation, gives the same routes as the general
-    one.
-    """
+    """A network of one switch, which has a faster implementation, gives the same routes as any other."""
     for nodes in (1, 2, 5):
         network = networks.build("crossbar", nodes, {}, "here")
         routes = Routes(network, nodes)

@@ -51,9 +51,7 @@ def test_the_docs_list_them_with_their_defaults() -> None:
 
 
 def test_the_native_program_has_the_same_defaults() -> None:
-    """The native program uses the documented defaults, which its source contains where the control is read,
-    or where the limit of that name is defined.
-    """
+    """The native program has the documented defaults where it reads a control or defines its limit."""
     text = "".join((ROOT / "native/measure" / name).read_text() for name in ("trial.cpp", "per_call.cpp"))
     limits = (ROOT / "native/measure/stopping.hpp").read_text()
     for name, value in DEFAULTS.items():

@@ -147,10 +147,9 @@ def test_a_distance_needs_a_launch_that_reaches_as_far(load: Load) -> None:
 def test_a_distance_takes_one_rank_more_than_it_reaches(
     ranks: int, group: int, distance: int, load: Load
 ) -> None:
-    """A distance of d between n participating ranks needs (n - 1) d + 1 ranks, in plans, models and
-    simulations alike: four ranks 3 apart are ranks 0, 3, 6 and 9.
+    """A distance of d between n ranks needs (n - 1) d + 1 ranks: four ranks 3 apart are 0, 3, 6 and 9.
 
-    The three once had different rules.
+    Plans, models and simulations once had different rules.
     """
     least = (ranks - 1) * distance + 1
     axes = {"distance": distance} | ({"group": group} if group else {})
@@ -215,7 +214,7 @@ def test_impossible_plans_are_refused_with_the_reason(load: Load, describe: list
 
 
 def test_a_plan_may_ask_for_narrow_intervals(load: Load, describe: list[dict[str, Any]]) -> None:
-    """The command line wins, a resumed run has both again, and they are part of the plan's hash."""
+    """The command line has precedence, a reloaded plan keeps its limits, and the hash covers the interval."""
     asked = load("interval = 0.1\n" + GROUP)
     assert (asked.interval, asked.launches_max) == (0.1, 25)
     assert load("interval = 0.1\n" + GROUP, interval=0.05, launches_max=40).launches_max == 40
@@ -343,10 +342,9 @@ def test_an_unknown_plan_is_named_with_those_that_there_are() -> None:
 def test_an_option_that_nothing_uses_is_refused(
     names: list[str], given: dict[str, Any], said: str, load: Load
 ) -> None:
-    """An option that no selected benchmark uses is refused, such as `-m 8` for all_pairs, or sampling options
-    for studies.
+    """An option that no selected benchmark uses is refused; it was once ignored.
 
-    Such options were once ignored.
+    Examples are `-m 8` for HPL, and sampling options for studies.
     """
     plan = f"[[cases]]\nbenchmarks = {names}\nbytes = 8"
     with pytest.raises(InputError, match=re.escape(said)):

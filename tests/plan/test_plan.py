@@ -93,9 +93,7 @@ def test_fixed_iterations_are_estimated_by_their_number(load: Load) -> None:
 
 
 def test_a_plan_knows_how_long_its_sizes_take(load: Load) -> None:
-    """The duration of a plan takes its message sizes into account; the study declares 60 s for its default
-    sizes.
-    """
+    """A plan may state how long its sizes take; the study declares 60 s for its default sizes."""
     its_own = load('launches = 1\n[[cases]]\nbenchmarks = "hpl"\n')
     told = load('launches = 1\n[[cases]]\nbenchmarks = "hpl"\nnominal_s = 2.5\n')
     assert estimate(its_own).likely_s == pytest.approx(60, abs=1)

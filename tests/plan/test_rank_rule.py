@@ -25,7 +25,7 @@ def test_the_largest_number_of_ranks_is_the_last_that_fits(rule: RankRule) -> No
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_any_number_of_ranks_may_be_available(rule: RankRule) -> None:
-    """A fuzzed run.json offered 9e18 ranks, and the search for a power of two tried each number below."""
+    """A fuzzed run.json offered 9e18 ranks, and the search for a power of two tried every number below."""
     largest = rule.largest(2**63 - 1)
     assert largest is not None
     assert rule.fits(largest)

@@ -1,4 +1,4 @@
-"""The shipped plans, expanded with the shipped descriptions, which cli/test_nothing_compiled.py compares."""
+"""The shipped plans, expanded with the shipped descriptions (checked by cli/test_nothing_compiled.py)."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_nas_programs_are_in_their_plans_once(real: list[dict[str, Any]]) -> Non
 
 
 def test_estimates_heed_the_problem_class(real: list[dict[str, Any]]) -> None:
-    """Class S and class B were estimated to take as long as class A."""
+    """Classes S and B were once estimated to take as long as class A."""
     small, own, large = (
         estimate(load_plan("npb", real, 4, Overrides(axes={"class": one}))).likely_s for one in "SAB"
     )
@@ -168,8 +168,9 @@ def default_scope(kernel: dict[str, Any]) -> str | None:
 
 
 def test_pairs_at_a_distance_meet_both_partners_by_default() -> None:
-    """By default, pairs at a distance alternate between both partners, because published first and last
-    phases are equal; with `disjoint`, each phase has only half of the pairs.
+    """Pairs at a distance alternate between both partners, as published first and last phases are equal.
+
+    With `disjoint`, each phase has only half of the pairs.
     """
     lines = Path(kiviat.plan.__file__).with_name("benchmarks.json").read_text(encoding="utf-8")
     (pairwise,) = (one for one in json.loads(lines) if one["name"] == "dense_pairwise")

@@ -90,9 +90,7 @@ def test_a_pipe_is_written_through(tmp_path: Path) -> None:
 
 
 def test_output_to_dev_stdout_is_appended(tmp_path: Path) -> None:
-    """Writing to /dev/stdout appends to a redirected file; opening the file by its name would truncate or
-    replace it.
-    """
+    """Writing to /dev/stdout appends to a redirected file instead of truncating or replacing it."""
     words = "write_whole('b', Path('/dev/stdout'), 'report')"
     code = f"from kiviat.record import write_whole; from pathlib import Path; print('a'); {words}; print('c')"
     with (tmp_path / "out").open("w") as out:
@@ -118,7 +116,7 @@ def test_where_no_file_can_be(tmp_path: Path, name: str) -> None:
 
 @pytest.fixture(params=["unnamed", "named"])
 def draft(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The kind of file that becomes the output; not all file systems have files without a name."""
+    """The kind of draft that becomes the output; not all file systems have files without a name."""
     if request.param == "named":
         monkeypatch.setattr(writing, "_unnamed", lambda folder: None)
     return str(request.param)

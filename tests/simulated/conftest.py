@@ -121,8 +121,9 @@ def number(text: str) -> dict[str, str]:
 
 
 def source(variable: str) -> Path:
-    """Return the folder of a peer's sources, which the variable names; skip the test if it is not set. Tests
-    never download them.
+    """Return the folder of a peer's sources, which the variable names; skip the test if it is not set.
+
+    Tests never download them.
     """
     if not os.environ.get(variable):
         pytest.skip(f"not measured: {variable} is not given")
@@ -143,8 +144,9 @@ def wide(simgrid: Toolchain, bench: Path, tmp_path: Path) -> Simulation:
 
 @pytest.fixture(scope="session")
 def ideal(simgrid: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> list[str | Path]:
-    """Return linker options for the library of ideal functions. It is linked explicitly, because <mpi.h>
-    declares its symbols weak.
+    """Return linker options for the library of ideal functions.
+
+    It is linked explicitly, because <mpi.h> declares its symbols weak.
     """
     library = tmp_path_factory.mktemp("ideal") / "libideal.so"
     here = Path(__file__).with_name("ideal.cpp")
@@ -153,8 +155,9 @@ def ideal(simgrid: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> list[
 
 
 def original(wide: Simulation, privatized: bool) -> Simulation:
-    """Return the simulation for an original program: reading the clock takes no time, and each rank has its
-    own payload.
+    """Return the simulation of an original program.
+
+    Reading the clock takes no time, and each rank has its own payload.
     """
     options = {
         **wide.options,

@@ -1,5 +1,5 @@
-/* Collectives on communicators in other orders than the world: prints the results, and on rank 0 of the last one the time
-   of the second round; the first round may contain one-time setup. */
+/* Collectives on the world and on communicators that order its ranks differently: prints the results and, on
+   rank 0, the time of each communicator's second round; the first may contain one-time setup. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,6 +1,4 @@
-"""Every benchmark runs on a modelled machine without hanging or crashing; payload arrives if it is
-checked.
-"""
+"""Every benchmark runs on a modelled machine without hanging or crashing; checked payload arrives."""
 
 from __future__ import annotations
 
@@ -68,9 +66,7 @@ def test_all_benchmarks_register(small: Simulation) -> None:
 
 @pytest.mark.parametrize("ranks", [2, 5, 8])
 def test_every_benchmark_runs_once(small: Simulation, ranks: int) -> None:
-    """Every benchmark runs once on 5 ranks, although SimGrid's algorithm for long alltoalls requires a power
-    of two.
-    """
+    """Every benchmark runs, even on 5 ranks, although SimGrid's long alltoall requires a power of two."""
     benchmarks = known(small)
     studies = {one["name"] for one in benchmarks if one["sampling"] == "study"}
     for result in small.cases(small.places(ranks), lines(benchmarks, (8, 65536), "once")):
@@ -104,7 +100,7 @@ def test_payload_arrives_where_it_is_looked_at(small: Simulation, ranks: int) ->
 
 
 def test_rings_of_two_ranks_follow_the_chosen_rule(small: Simulation) -> None:
-    """As in HPC Challenge the only neighbour gets both messages, whose costs overlap; else it gets one."""
+    """In HPC Challenge, the only neighbour gets both messages, which overlap; by the common rule, one."""
     cases = ["ring mode=once", "ring mode=once rule=common"]
     hpcc, common = small.times(
         small.places(2), [f"{case} latency_rings=1 bandwidth_rings=1" for case in cases]
@@ -116,14 +112,14 @@ def test_rings_of_two_ranks_follow_the_chosen_rule(small: Simulation) -> None:
 
 
 def test_a_model_without_costs_of_processors_cannot_tell_overheads(small: Simulation) -> None:
-    """Models without `send`, `receive` and `after` said overhead 0 and availability 100 %."""
+    """Models without `send`, `receive` and `after` once reported overhead 0 and availability 100 %."""
     free = Simulation(small.toolchain, small.bench, small.folder, find_machine("cray-opteron"))
     cases = ["hpo_send bytes=1024 mode=once", "hpo_recv bytes=1024 mode=once", "iallreduce bytes=8 mode=once"]
     send, receive, overlapped = free.cases(free.places(2), cases)
     for result in (send, receive):
         assert result["outcome"] == "skipped"
         assert result["reason"].startswith("the model takes no processor time for this message")
-    # The difference of two simulated times is not 0, but what rounding leaves of it.
+    # The difference of two simulated times is a rounding error rather than 0.
     sends = Simulation(small.toolchain, small.bench, small.folder, find_machine("fulhame"))
     (received,) = sends.cases([(0, 0), (1, 0)], ["hpo_recv bytes=1048576 mode=once"])
     assert received["reason"] == receive["reason"]
@@ -133,7 +129,7 @@ def test_a_model_without_costs_of_processors_cannot_tell_overheads(small: Simula
 
 
 def test_streams_that_nothing_limits_have_no_rate(small: Simulation) -> None:
-    """Within a node of a model that knows ping-pong only, 64 messages took as long as one: 1 TB/s."""
+    """In a model based on ping-pong only, 64 messages within a node once took as long as one: 1 TB/s."""
     archer = Simulation(small.toolchain, small.bench, small.folder, find_machine("archer"))
     short, long = (f"uniband mode=once bytes={size}" for size in (8, 4194304))
     for result in archer.cases(archer.places(2), [short, long]):
@@ -142,7 +138,7 @@ def test_streams_that_nothing_limits_have_no_rate(small: Simulation) -> None:
     between = archer.cases([(0, 0), (1, 0)], [short, long])
     assert [result["outcome"] for result in between] == ["skipped", "ok"]
     rates = {metric["name"]: metric["p50"] for metric in between[1]["metrics"]}
-    assert rates["bandwidth"] == pytest.approx(8.33e9, rel=0.02)  # of the adapter
+    assert rates["bandwidth"] == pytest.approx(8.33e9, rel=0.02)  # the adapter's rate
     # A single message is no stream, and messages that cross are known to take longer.
     for case in (f"{short} window=1", short.replace("uniband", "biband")):
         (result,) = archer.cases(archer.places(2), [case])
@@ -150,9 +146,7 @@ def test_streams_that_nothing_limits_have_no_rate(small: Simulation) -> None:
 
 
 def test_cubes_are_cut_into_unequal_cells(small: Simulation) -> None:
-    """BT and SP are correct if cells differ in size: 12 points in 5 sections, so a rank sends and receives
-    messages of different lengths.
-    """
+    """BT and SP are correct if cells, and so messages, differ in size: 12 points in 5 sections."""
     wide = Simulation(
         small.toolchain, small.bench, small.folder, load_machine(SMALL, {"node": {"count": number("16")}})
     )
@@ -175,7 +169,7 @@ def test_looking_at_payload_changes_no_time(small: Simulation) -> None:
 
 @pytest.mark.parametrize("benchmark", ["fan_in", "fan_out"])
 def test_all_others_share_the_link_of_rank_0(small: Simulation, benchmark: str) -> None:
-    """Rank 0's link carries 1 GB/s from or to one other node, and as much from or to three."""
+    """Rank 0's link carries 1 GB/s from or to one other node, and no more from or to three."""
     apart = [(node, 0) for node in range(4)]
     (result,) = small.cases(apart, [f"{benchmark} mode=once bytes=1000000 window=8"])
     metrics = {one["name"]: one["p50"] for one in result["metrics"]}

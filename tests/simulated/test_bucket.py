@@ -77,8 +77,9 @@ def test_a_bucket_is_full_again_after_a_rest(small: Simulation) -> None:
 
 
 def test_ping_pong_cannot_use_more_than_comes_back(small: Simulation) -> None:
-    """Ping-pong with large buckets is bound by half of the link's rate: a direction is idle half of the time,
-    and refills meanwhile only the bytes of one message.
+    """Ping-pong with large buckets takes half of the time that its bytes need on the link.
+
+    Each direction is idle half of the time, in which its bucket regains only the bytes of one message.
     """
     size = 100_000
     (bound,) = pingpongs(small.with_machine(bucket(200_000, 200_000)), PAIRS["network"], (size,))
@@ -88,11 +89,9 @@ def test_ping_pong_cannot_use_more_than_comes_back(small: Simulation) -> None:
 
 
 def test_processor_time_of_a_message_is_as_in_the_machine_file(small: Simulation) -> None:
-    """If a message's latency consists of processor time only, a message that passes the buckets still takes
-    the time that the machine file defines.
+    """A message that passes the buckets takes the processor time that the machine file defines.
 
-    SMPI's envelope of 16 B, which would take 16 µs on this link, is compensated by latency, of which only the
-    hop is left.
+    SMPI's envelope of 16 B, 16 µs on this link, is compensated, although the only latency is that of the hop.
     """
     slow = number("1 MB/s")
     segment = {"from": number("0 B"), "latency": number("0 s"), "bandwidth": slow}
@@ -104,9 +103,7 @@ def test_processor_time_of_a_message_is_as_in_the_machine_file(small: Simulation
 
 
 def test_buckets_save_only_the_time_on_the_link(small: Simulation) -> None:
-    """A message that MPI sends at half of the link's rate saves, by passing the buckets, only the time of its
-    bytes on the link.
-    """
+    """For a message sent at half of the link's rate, buckets save only the time of its bytes on the link."""
     size = 8000
     segment = {"from": number("0 B"), "latency": number("9 us"), "bandwidth": number("500 MB/s")}
     half = {"mpi": {"network": [segment]}}
@@ -118,7 +115,7 @@ def test_buckets_save_only_the_time_on_the_link(small: Simulation) -> None:
 
 
 def test_short_messages_occupy_the_link_with_their_frame(small: Simulation) -> None:
-    """Frames carry 900 of 1000 B: a message of 9 B occupies the link for 109 B of frames, or 98.1 B."""
+    """Frames carry 900 of 1000 B, so a message of 9 B occupies the link like 98.1 B, 0.9 times 109 B."""
     frames = bucket(1_000, 1_000)
     frames["nic"] |= {"bandwidth": number("1 MB/s"), "frame": number("900 B"), "header": number("100 B")}
     framed = small.with_machine(frames)
@@ -127,7 +124,7 @@ def test_short_messages_occupy_the_link_with_their_frame(small: Simulation) -> N
 
 
 def test_messages_that_cross_pass_the_bucket_at_once(small: Simulation) -> None:
-    """The extra time of messages that cross does not count the link's time for bytes that pass at once."""
+    """Messages that cross take the extra time, but no time on the link for bytes that pass at once."""
     crossing_s, sizes = 30e-6, (8, 1000, 2000)
     segment = {"from": number("0 B"), "latency": number("9 us"), "bandwidth": number("1 GB/s")}
     segment["crossing"] = number(f"{crossing_s * 1e6} us")

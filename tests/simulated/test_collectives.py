@@ -62,6 +62,7 @@ def test_long_alltoalls_of_any_number_of_ranks(small: Simulation, ranks: int) ->
 
 def test_bruck_packs_its_blocks(small: Simulation) -> None:
     """Bruck's alltoall is charged for packing: each of eight ranks packs four blocks in each of three rounds.
+
     Longer messages use another algorithm.
     """
     packs = small.with_machine(
@@ -76,9 +77,7 @@ def test_bruck_packs_its_blocks(small: Simulation) -> None:
 
 
 def test_buffers_of_collectives_leave_the_cache(small: Simulation) -> None:
-    """A collective exceeds the cache if all of its blocks together do, even if single messages of 16
-    KiB fit.
-    """
+    """A collective exceeds the cache if all of its blocks do, even if single messages of 16 KiB fit."""
     passes = 2.5
     cold, warm = (
         small.with_machine(

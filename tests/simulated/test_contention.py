@@ -34,9 +34,7 @@ def flows(simgrid: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def times_and_in_flight(
     simulation: Simulation, flows: Path, places: list[Place], *rounds: str
 ) -> list[list[tuple[float, float, float]]]:
-    """Return, for each round and rank, the seconds that its acts took and the seconds with its messages in
-    flight between nodes and within its node.
-    """
+    """Return seconds by round and rank: of its acts, and with messages in flight off and on its node."""
     done = simulation.run(places, flows, *" then ".join(rounds).split())
     assert done.returncode == 0, done.stderr
     lines = ([word.split(",") for word in line.split()] for line in done.stdout.splitlines())
@@ -58,8 +56,9 @@ def test_two_flows_on_a_link_get_half_of_it_each(small: Simulation, flows: Path)
 
 
 def test_flows_that_start_together_get_fair_shares(small: Simulation, flows: Path) -> None:
-    """A flow gets its fair share even if two flows start at the same time on a link with an existing one:
-    node 0's link leads to nodes 1 and 2, and node 2's link was used by node 3 alone before.
+    """Flows get fair shares even if two start at the same time on a link with an existing one.
+
+    Node 0's link leads to nodes 1 and 2, and node 2's link was used by node 3 alone before.
     """
     acts = "wait 1 0.008 wait 2 0.008"
     alone, late, shared = seconds(
@@ -77,9 +76,7 @@ def test_opposite_directions_do_not_disturb_each_other(small: Simulation, flows:
 
 
 def test_a_rank_that_is_busy_with_a_message_computes_later(small: Simulation, flows: Path) -> None:
-    """If sending keeps the rank busy, computation after it starts later, even if the message has already
-    left.
-    """
+    """If sending keeps the rank busy, its next computation starts later, even if the message has left."""
     network = tomllib.loads(SMALL.read_text())["mpi"]["network"]
     for segment in network:
         segment["after"] = number("6 us")
@@ -136,8 +133,9 @@ def test_arithmetic_is_not_shared_and_the_slower_of_both_counts(small: Simulatio
 def test_messages_and_memory_share_a_bus_in_proportion_to_what_they_could_have(
     small: Simulation, flows: Path
 ) -> None:
-    """Messages within a socket, which cross its bus twice, and memory traffic share the bus in proportion to
-    their maximum rates, so neither starves the other.
+    """Messages and memory traffic share a bus in proportion to their maximum rates; neither starves.
+
+    Messages within a socket cross its bus twice.
     """
     alone, beside = seconds(
         small, flows, SOCKETS, "send 0 1 20000000", "send 0 1 20000000 memory 2 1e9 memory 3 1e9"
@@ -159,9 +157,7 @@ ALL_TO_ALL = " ".join(f"send {a} {(a + k) % 4} {MANY}" for k in (1, 2, 3) for a 
 def test_each_rank_of_a_ring_has_messages_under_way_to_and_from_its_neighbours(
     small: Simulation, flows: Path
 ) -> None:
-    """In a ring each rank's messages are in flight from the first to the last; overlapping messages count
-    once.
-    """
+    """In a ring, each rank has messages in flight from the first to the last; overlapping ones count once."""
     (alone,) = times_and_in_flight(small, flows, APART, RING)
     assert [under_way for _, *under_way in alone] == [pytest.approx([FAR_S, 0], rel=1e-6)] * 4
     paired: list[Place] = [(0, 0), (0, 2), (1, 0), (1, 2)]
@@ -171,9 +167,7 @@ def test_each_rank_of_a_ring_has_messages_under_way_to_and_from_its_neighbours(
 
 
 def test_messages_one_after_the_other_are_under_way_for_their_sum(small: Simulation, flows: Path) -> None:
-    """The times of messages in sequence add up; waiting for a message that was not sent yet does not
-    count.
-    """
+    """The times of messages in sequence add up; waiting for a message not sent yet does not count."""
     (late,) = times_and_in_flight(small, flows, APART, f"send 0 1 {MANY} wait 2 0.05 send 2 1 {MANY}")
     took_s, far_s, near_s = late[1]
     assert took_s > 0.05
@@ -183,9 +177,7 @@ def test_messages_one_after_the_other_are_under_way_for_their_sum(small: Simulat
 
 
 def test_ranks_that_share_a_link_have_messages_under_way_for_longer(small: Simulation, flows: Path) -> None:
-    """In an all-to-all exchange, ranks that share a link have messages in flight for longer: three or four
-    messages per link, also those of other ranks on the node.
-    """
+    """In an all-to-all, messages are in flight for longer on a shared link, which carries four, not three."""
     shared: list[Place] = [(0, 0), (0, 2), (1, 0), (1, 2)]
     (alone,), (together,) = (
         times_and_in_flight(small, flows, places, ALL_TO_ALL) for places in (APART, shared)

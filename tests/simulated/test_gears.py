@@ -18,9 +18,7 @@ def run(simulation: Simulation, ranks: int) -> dict[str, Any]:
 
 
 def times(result: dict[str, Any]) -> dict[str, float]:
-    """Return all times except that of the rebalance, which contains a synchronisation if payload is
-    checked.
-    """
+    """Return all times except the rebalance's, which contains a synchronisation if payload is checked."""
     metrics = (metric for metric in result["metrics"] if metric["unit"] == "s")
     return {one["name"]: one["samples"][0] for one in metrics if one["name"] != "rebalance_time"}
 
@@ -42,8 +40,9 @@ def test_results_are_the_same_without_payload_checks(small: Simulation, ranks: i
 
 
 def test_the_search_takes_what_its_tests_take(small: Simulation) -> None:
-    """The simulated time of the search, on one rank of 1 Gflop/s and 4 GB/s, lies between that of testing
-    only the contacts and that of testing all pairs.
+    """The search takes longer than testing only the contacts, but not as long as testing all pairs.
+
+    It is simulated on one rank of 1 Gflop/s and 4 GB/s.
     """
     result = run(small, 1)
     contacts = int(result["notes"]["contacts"].split()[0]) / 4
@@ -52,8 +51,9 @@ def test_the_search_takes_what_its_tests_take(small: Simulation) -> None:
 
 
 def test_weak_scaling_gives_each_rank_more_to_find(small: Simulation) -> None:
-    """P1's weak scaling takes two gears a core. Gears inside a train mesh with more others than gears at
-    its ends: 8 ranks find twice as many contacts each as a rank alone, and search longer for it.
+    """In P1's weak scaling, two gears per core, 8 ranks find twice as many contacts each as one rank alone.
+
+    Gears inside a train mesh with more others than gears at its ends, so the search takes longer, too.
     """
     found, seconds = [], []
     for ranks in (1, 8):

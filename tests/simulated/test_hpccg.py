@@ -20,8 +20,9 @@ def run(simulation: Simulation, ranks: int, words: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("scaling", ["weak", "strong"])
 def test_neighbours_get_planes_and_all_get_sums(small: Simulation, scaling: str) -> None:
-    """Each step sends a plane to each neighbour and two sums by recursive doubling; the first residual needs
-    one more plane.
+    """Each step sends a plane to each neighbour and two sums by recursive doubling.
+
+    The first residual needs one more plane.
     """
     simulation = small.with_options(smpi__allreduce="rdb")
     result = run(simulation, RANKS, f"nx=16 ny=8 nz=7 scaling={scaling}")
@@ -41,9 +42,7 @@ def test_neighbours_get_planes_and_all_get_sums(small: Simulation, scaling: str)
 
 
 def test_kernels_take_what_moves_their_bytes(small: Simulation) -> None:
-    """HPCCG's kernels are memory-bound: each takes its bytes at 4 GB/s, which is longer than its arithmetic
-    at 1 Gflop/s.
-    """
+    """HPCCG's kernels are memory-bound: bytes at 4 GB/s take longer than arithmetic at 1 Gflop/s."""
     points = 16
     rows, nonzeros = points**3, (3 * points - 2) ** 3
     filled_up = 3 * points * (3 * points - 2) ** 2  # along x

@@ -48,5 +48,5 @@ def test_a_program_s_first_collective_takes_as_long_as_any(wide: Simulation) -> 
         {metric["name"]: metric["mean"] for metric in result["metrics"]}
         for result in wide.cases(wide.places(12), [*lines, lines[0]])
     )
-    # tolerance, because calls start at different times; it was 7e-3 and more with SimGrid's version
+    # with a tolerance, as calls start at different times; SimGrid's version was off by 7e-3 or more
     assert first == pytest.approx(again, rel=3e-3)

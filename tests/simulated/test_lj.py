@@ -60,9 +60,7 @@ def test_atoms_move_on_where_lists_are_made_anew(small: Simulation) -> None:
 
 
 def test_kernels_take_what_they_cost(small: Simulation) -> None:
-    """Kernels take their simulated cost, at 1 Gflop/s and 4 GB/s per core: forces are bound by arithmetic,
-    all others by memory.
-    """
+    """At 1 Gflop/s and 4 GB/s per core, forces are bound by arithmetic and all other kernels by memory."""
     cells = 10
     atoms, part = 4 * cells**3, REACH / (cells * CELL)
     result = run(small, 1, f"nx={cells} ny={cells} nz={cells} steps={STEPS}")
@@ -79,9 +77,7 @@ def test_kernels_take_what_they_cost(small: Simulation) -> None:
 
 
 def test_thin_subdomains_are_verified(small: Simulation) -> None:
-    """Payload checks pass if subdomains are thin: seven ranks on four cells get ghosts from two ranks
-    away.
-    """
+    """Payload checks pass with thin subdomains: seven ranks on four cells get ghosts from two ranks away."""
     verifying = small.with_options(smpi__shared_malloc="off")
     verifying.environment = {"KIVIAT_VERIFY": "1"}
     result = run(verifying, 7, "nx=4 ny=4 nz=8 scaling=strong steps=25")

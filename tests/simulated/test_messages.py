@@ -51,9 +51,7 @@ def test_isend_takes_as_long_as_send(small: Simulation) -> None:
 
 
 def test_a_rank_that_has_sent_is_busy_for_a_while(small: Simulation) -> None:
-    """After sending, a rank is busy for the segment's after_s, which delays its next messages, but not a
-    ping-pong.
-    """
+    """After sending, a rank stays busy for after_s, which delays its next messages, but not a ping-pong."""
     after_s = 4e-6
     segments = tomllib.loads(SMALL.read_text())["mpi"]["network"]
     network = [{**segment, "after": number(f"{after_s} s")} for segment in segments]
@@ -73,7 +71,7 @@ CROSSING_S, CROSSING_S_PER_B = 30e-6, 5e-9
 
 @pytest.fixture
 def crossing(small: Simulation) -> Simulation:
-    """The small machine, on which messages in both directions at once take longer than twice a single one."""
+    """The small machine, on which messages that cross each other are delayed."""
     network = tomllib.loads(SMALL.read_text())["mpi"]["network"]
     for segment in network:
         segment["crossing"] = number(f"{CROSSING_S * 1e6} us")
@@ -82,9 +80,7 @@ def crossing(small: Simulation) -> Simulation:
 
 
 def test_messages_that_cross_take_longer(small: Simulation, crossing: Simulation) -> None:
-    """Messages that cross each other are delayed, eager and rendezvous; two in each direction are delayed
-    twice as long as one.
-    """
+    """Crossing messages are delayed, eager and rendezvous; two in each direction take twice as long."""
     places, sizes = PAIRS["network"], (0, 8, 1000, 4096, 65536)
     both = [
         time + CROSSING_S + size * CROSSING_S_PER_B
@@ -98,9 +94,7 @@ def test_messages_that_cross_take_longer(small: Simulation, crossing: Simulation
 
 
 def test_messages_that_do_not_cross_take_no_longer(small: Simulation, crossing: Simulation) -> None:
-    """An answer, a stream in one direction and a broadcast are not delayed, because their messages do not
-    cross others.
-    """
+    """Ping-pongs, one-way streams and broadcasts are not delayed, because their messages do not cross."""
     sizes = (0, 8, 4096, 65536)
     lines = [f"pingpong bytes={size} mode=once" for size in sizes]
     lines += [f"uniband window={window} bytes={size} mode=once" for size in sizes for window in (1, 8)]
@@ -135,9 +129,7 @@ def test_a_long_message_waits_for_a_rank_that_is_still_busy(small: Simulation) -
 def test_messages_larger_than_the_cache_share_cross_memory(
     small: Simulation, ranks: int, rate: float
 ) -> None:
-    """Messages that exceed the rank's share of the cache cross memory: one core gets 4 GB/s, four ranks share
-    10 GB/s.
-    """
+    """Messages beyond a rank's share of the cache cross memory: one core gets 4 GB/s, four share 10 GB/s."""
     cache, passes = 65536, 2.5
     cold = small.with_machine(
         {"memory": {"message_cache": number(f"{cache} B"), "cold_passes": {**number(""), "value": passes}}}
@@ -166,9 +158,7 @@ def test_a_message_is_no_faster_than_its_narrowest_link(small: Simulation) -> No
 
 
 def test_loads_in_flight_slow_messages_over_distant_hops(small: Simulation) -> None:
-    """A limit on bytes in flight slows messages over distant hops: per round trip only that many bytes are
-    transferred.
-    """
+    """A limit on bytes in flight slows messages over distant hops: each round trip carries only that many."""
     size, hop_s, in_flight_bytes = 1 << 20, 0.5e-6, 1000
     slowed = small.with_machine({"mpi": {"in_flight": {"network": number(f"{in_flight_bytes} B")}}})
     (time,) = pingpongs(slowed, PAIRS["network"], (size,))
@@ -200,7 +190,7 @@ def test_transcripts_repeat_byte_for_byte(small: Simulation) -> None:
 
 @pytest.mark.parametrize(("ranks", "crosses"), [(2, False), (4, True)])
 def test_messages_cross_on_nodes_of_enough_ranks_only(small: Simulation, ranks: int, crosses: bool) -> None:
-    """One pair of a node may be as fast both ways as one way, and a full node is not."""
+    """A single pair on a node may be as fast both ways as one way, but a full node is not."""
     mpi = tomllib.loads(SMALL.read_text())["mpi"]
     levels = {level: mpi[level] for level in ("socket", "node") if level in mpi}
     for segment in (segment for level in levels.values() for segment in level):
@@ -216,13 +206,13 @@ def test_messages_cross_on_nodes_of_enough_ranks_only(small: Simulation, ranks: 
 
 
 def test_messages_from_rotating_buffers_are_in_no_cache(small: Simulation) -> None:
-    """Such as those of b_eff; where processors copy what leaves the node, on the network, too."""
+    """Buffers that rotate, as in b_eff, are read from memory, also for the network if processors copy."""
     passes, size = 2.5, 4096
     copies = {"copy_bandwidth": number("1000 GB/s"), "copy_duplex": "full", "copy_reach": "network"}
     memory = {"message_cache": number("1 GB"), "cold_passes": {**number(""), "value": passes}}
     cold = small.with_machine({"core": copies, "memory": memory})
     for level in ("socket", "network"):
-        rate = 4e9  # of a core; two or fewer ranks of a node do not use up its memory
+        rate = 4e9  # of a core; one or two ranks do not saturate the node's memory
         lines = [f"pingpong bytes={size} mode=once cache={cache}" for cache in ("hot", "off")]
         hot, off = cold.times(PAIRS[level], lines)
         assert off - hot == pytest.approx(size * passes / rate, rel=EXACT), level

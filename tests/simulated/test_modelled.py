@@ -17,9 +17,7 @@ from tests.simulated.conftest import SMALL, Simulation
 
 
 def test_small_problems_tell_what_full_memory_gives(simgrid: Toolchain, bench: Path, tmp_path: Path) -> None:
-    """The plan runs on four ranks as a user starts it, and every law predicts the size that was not used for
-    its fit.
-    """
+    """The plan runs on four ranks as started by a user; every law predicts the size held out of its fit."""
     words: list[str | Path] = [
         "run",
         "hpcc-modelled",
@@ -52,10 +50,10 @@ def test_small_problems_tell_what_full_memory_gives(simgrid: Toolchain, bench: P
 
 
 def test_rows_that_change_places_in_several_parts_arrive(wide: Simulation) -> None:
-    """The row exchange of HPL among 12 ranks does not deadlock, although SMPI lets a short message overtake a
-    long one with the same tag.
+    """The row exchange of HPL on 12 ranks does not deadlock.
 
-    Ranks beyond the power of two, 8, send their rows in several parts, which need different tags.
+    Ranks beyond the power of two, 8, send their rows in several parts. These need different tags, because
+    SMPI lets a short message overtake a long one with the same tag.
     """
     (result,) = wide.cases(wide.places(12), ["hpl n=400 nb=16 p=12 q=1 swap=exchange mode=once seed=1"])
     assert result["outcome"] == "ok", result["reason"]

@@ -16,7 +16,7 @@ CROSSING_S, CROSSING_S_PER_B = 30e-6, 5e-9
 
 
 def on(simulation: Simulation, mpi: dict[str, Any]) -> Simulation:
-    """Return the small machine with 16 nodes, whose messages cross, and with these keys of [mpi]."""
+    """Return the small machine with 16 nodes, delays of messages that cross, and these keys of [mpi]."""
     levels = tomllib.loads(SMALL.read_text())["mpi"]
     segments = {level: levels[level] for level in ("socket", "node", "network")}
     for segment in (segment for level in segments.values() for segment in level):
@@ -59,7 +59,7 @@ def test_payload_arrives(small: Simulation, ranks: int) -> None:
 def test_long_allgather_passes_blocks_on_to_the_next_rank(
     small: Simulation, ranks: int, longest_short: int
 ) -> None:
-    """In P - 1 steps, from 512 KiB of all blocks on for 2^n ranks, and from 80 KiB on for others."""
+    """A ring of P - 1 steps is used for 2^n ranks from 512 KiB in total, for others from 80 KiB."""
     machine, size = mpich3(small), longest_short + 1
     (step_s,) = times(machine, one_each(ranks), "sendrecv", size)
     ring_s, short_s = times(machine, one_each(ranks), "allgather", size, longest_short)
@@ -100,8 +100,9 @@ def test_the_machine_says_which_blocks_are_short(small: Simulation) -> None:
 
 @pytest.mark.parametrize("ranks", [4, 8, 14])
 def test_posted_messages_of_a_rank_follow_each_other(small: Simulation, ranks: int) -> None:
-    """A medium alltoall, whose messages are all posted at once, takes as long as P - 1 Sendrecvs; so does a
-    long one, by pairs. SMPI's `mpich` adds a message of each rank to itself.
+    """A medium alltoall, whose messages are all posted at once, takes as long as P - 1 Sendrecvs.
+
+    So does a long one, by pairs. SMPI's `mpich` adds a message of each rank to itself.
     """
     machine = mpich3(small)
     for size in (1000, 65536):
@@ -134,7 +135,7 @@ def test_a_named_algorithm_stays(small: Simulation) -> None:
 
 
 def test_allreduce_is_that_of_mpich_3(small: Simulation) -> None:
-    """It is node-aware, and halves from 2 KiB on, not from 8 B as MPICH 4's."""
+    """It is node-aware, and uses Rabenseifner's algorithm above 2 KiB, while MPICH 4 does so above 8 B."""
     machine = mpich3(small)
     for size, algorithm in ((1024, "rdb"), (2048, "rdb"), (4096, "rab_rdb")):
         named = on(small, {"node_aware": True, "algorithms": {"allreduce": algorithm}})

@@ -32,9 +32,7 @@ def on(simulation: Simulation, changes: dict[str, Any]) -> Simulation:
 
 
 def cyclic(ranks: int) -> list[Place]:
-    """Return a placement that deals ranks cyclically to five nodes, so that successive ranks are on different
-    nodes.
-    """
+    """Return a cyclic placement on five nodes, in which successive ranks are on different nodes."""
     return [(rank % 5, rank // 5) for rank in range(ranks)]
 
 
@@ -43,9 +41,7 @@ def cyclic(ranks: int) -> list[Place]:
 def test_node_aware_collectives_have_the_same_results(
     small: Simulation, rounds: Path, ranks: int, selector: str
 ) -> None:
-    """Results are the same for any root, for communicators in any order, and in blocked and cyclic
-    placement.
-    """
+    """Results are the same for any root, communicators in any order, and blocked or cyclic placement."""
     collectives = {"collectives": selector}
     flat, aware = on(small, {"mpi": collectives}), on(small, {"mpi": {**collectives, "node_aware": True}})
     for places in (flat.places(ranks), cyclic(ranks)):
@@ -68,8 +64,9 @@ def times_of_allreduce(simulation: Simulation, ranks: int, algorithm: str | None
 
 @pytest.mark.parametrize("ranks", [4, 6])
 def test_allreduce_is_that_of_mpich_4(small: Simulation, ranks: int) -> None:
-    """Allreduce follows MPICH 4: Rabenseifner's algorithm above 8 B if every rank has an element (SMPI's
-    rule: above 2048 B).
+    """As in MPICH 4, allreduce is Rabenseifner's above 8 B if every rank has an element.
+
+    SMPI's rule is above 2048 B.
     """
     halves, doubles = [16, 1024, 4096, 65536], [4, 8, 12]
     own = times_of_allreduce(small, ranks, None, *halves, *doubles)
@@ -99,8 +96,9 @@ def test_payload_arrives(small: Simulation, ranks: int, selector: str, one_each:
 
 @pytest.mark.parametrize("case", ["barrier", "allreduce bytes=8", "reduce bytes=8", "bcast bytes=8192"])
 def test_they_cost_what_one_rank_of_each_node_costs(small: Simulation, case: str) -> None:
-    """If messages within nodes are free, node-aware collectives cost as much as collectives of one rank per
-    node; others send more messages over the network.
+    """If messages within nodes are free, node-aware collectives cost as much as those of one rank per node.
+
+    Others send more messages over the network.
     """
     flat = on(small, FREE_NODES)
     aware = on(small, {**FREE_NODES, "mpi": {**FREE_NODES["mpi"], **AWARE["mpi"]}})

@@ -67,9 +67,7 @@ def ep(sent: Sent, ranks: int) -> None:
 
 
 def ft(sent: Sent, ranks: int) -> None:
-    """Messages of FT by slabs: an all-to-all exchange for each of seven transforms, one forward and six
-    backward.
-    """
+    """Messages of FT by slabs: an all-to-all for each of seven transforms, one forward and six backward."""
     transforms, elements = 7, 64**3
     for sender, receiver in product(range(ranks), repeat=2):
         sent.add(sender, receiver, elements / ranks**2 * COMPLEX, transforms)
@@ -87,9 +85,7 @@ def ft_pencils(sent: Sent, ranks: int) -> None:
 
 
 def keys() -> np.ndarray:
-    """Return the keys of IS: each is the mean of four numbers of x <- 5^13 x mod 2^46, scaled to the range of
-    keys.
-    """
+    """Return the keys of IS, each the mean of four numbers of x <- 5^13 x mod 2^46, scaled to their range."""
     state, states = 314159265, []
     for _ in range(4 << 16):
         state = state * 5**13 % 2**46
@@ -99,8 +95,9 @@ def keys() -> np.ndarray:
 
 
 def is_(sent: Sent, ranks: int) -> None:
-    """Messages of IS: successive buckets belong to one rank until it has its share; keys that stay on a rank
-    are not sent.
+    """Messages of IS: successive buckets belong to one rank until it has its share.
+
+    Keys that stay on a rank are not sent.
     """
     array, buckets = keys(), 1024
     share = len(array) // ranks
@@ -118,8 +115,9 @@ def is_(sent: Sent, ranks: int) -> None:
 
 
 def mg(sent: Sent, ranks: int) -> None:
-    """Messages of MG: three exchanges of each grid per cycle (two on the coarsest), first along x, then along
-    y with the points received along x, then z.
+    """Messages of MG: three exchanges of each grid per cycle, two on the coarsest.
+
+    They go along x, then along y with the points received along x, then along z.
     """
     box, side = [1, 1, 1], 2
     while box[0] * box[1] * box[2] < ranks:
@@ -129,8 +127,9 @@ def mg(sent: Sent, ranks: int) -> None:
     places = [(rank % box[0], rank // box[0] % box[1], rank // box[0] // box[1]) for rank in range(ranks)]
 
     def points(n: int, side: int, at: int) -> int:
-        """Return the number of points of a rank along a side with n points; if there are more ranks than
-        points, every second, fourth, … rank has one.
+        """Return a rank's number of points along a side with n points.
+
+        If there are more ranks than points, every second, fourth, … rank has one.
         """
         apart = max(box[side] // n, 1)
         return max(n // box[side], 1) if (at + 1) % apart == 0 else 0
@@ -174,8 +173,9 @@ def begin_of(place: int, n: int, parts: int) -> int:
 
 
 def lu(sent: Sent, ranks: int) -> None:
-    """Messages of LU: for each plane an edge in both sweeps along both axes; once per iteration the halo, two
-    points deep.
+    """Messages of LU: for each plane an edge in both sweeps along both axes.
+
+    Once per iteration, the halo follows, two points deep.
     """
     n, iterations, components = 12, 50, 5
     down = max(divisor for divisor in range(1, ranks + 1) if ranks % divisor == 0 and divisor**2 <= ranks)
@@ -195,8 +195,9 @@ def lu(sent: Sent, ranks: int) -> None:
 
 
 def multipartition(steps: int, up: int, down: int) -> Callable[[Sent, int], None]:
-    """Messages of BT and SP: the halo of all cells, two points deep, to six neighbours; in sweeps, some
-    numbers of each line from cell to cell.
+    """Messages of BT and SP: the halo of all cells, two points deep, to six neighbours.
+
+    In sweeps, some numbers of each line go from cell to cell.
     """
 
     def program(sent: Sent, ranks: int) -> None:

@@ -1,9 +1,9 @@
-"""The NAS programs, compared with the reference implementation on the same modelled machine, whose
-computation takes no time.
+"""The NAS programs, compared with the reference implementation on the same modelled machine.
 
-The variable NPB_SOURCE names the folder NPB3.4-MPI of the reference, which is not part of the repository;
-without it the tests are skipped. Its sources are unchanged except for the timers (timers.cpp), which also
-count messages. Differences that the definitions permit are described at each comparison.
+Computation takes no time there. The variable NPB_SOURCE names the folder NPB3.4-MPI of the reference, which
+is not part of the repository; without it the tests are skipped. Its sources are unchanged except for the
+timers (timers.cpp), which also count messages. Differences that the definitions permit are described at each
+comparison.
 """
 
 from __future__ import annotations
@@ -94,8 +94,10 @@ def reference(
 
 @pytest.fixture(scope="session")
 def like_ours(reference: Reference, tmp_path_factory: pytest.TempPathFactory) -> Reference:
-    """The reference with two changes: LU divides its grid and sends faces as Kiviat does (timers.cpp), and MG
-    receives messages in the order in which they were sent.
+    """The reference, with two changes.
+
+    LU divides its grid and sends faces as Kiviat does (timers.cpp), and MG receives messages in the order in
+    which they were sent.
     """
     folder = tmp_path_factory.mktemp("like-ours") / "NPB"
     shutil.copytree(reference.folder, folder)
@@ -195,8 +197,10 @@ def test_cg_and_ft(idle: Simulation, reference: Reference, name: str, klass: str
 
 @pytest.mark.parametrize("name", ["cg", "is"])
 def test_on_64_ranks(idle: Simulation, reference: Reference, name: str) -> None:
-    """The programs agree on 64 ranks. FT is left out, because the definition does not specify the process
-    grid: the reference uses 2 rows of 32 ranks, Kiviat 8 of 8.
+    """The programs agree on 64 ranks.
+
+    FT is left out, because the definition does not specify the process grid: the reference uses 2 rows of 32
+    ranks, Kiviat 8 of 8.
     """
     nodes = {"node": {"count": number("64")}}
     wide = replace(idle, machine=load_machine(SMALL, {**IDLE, **nodes}))
@@ -209,8 +213,10 @@ def test_on_64_ranks(idle: Simulation, reference: Reference, name: str) -> None:
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("klass", ["W", "A"])
 def test_is(idle: Simulation, reference: Reference, klass: str, ranks: int) -> None:
-    """IS agrees. Class S is left out, because the reference uses half as many buckets there; the definition
-    leaves their number open.
+    """IS agrees.
+
+    Class S is left out, because the reference uses half as many buckets there; the definition leaves their
+    number open.
     """
     mine = of_record(ours(idle, f"is class={klass}", ranks))
     other = theirs(idle, reference.program("is", klass), ranks)
@@ -272,8 +278,9 @@ def test_lu(
 @pytest.mark.parametrize("ranks", [4, 9, 16])
 @pytest.mark.parametrize("name", ["bt", "sp"])
 def test_bt_and_sp(idle: Simulation, reference: Reference, name: str, ranks: int) -> None:
-    """SP sends the same messages as the reference. BT's reference sends longer ones, which include values of
-    lines that are not solved.
+    """SP sends the same messages as the reference.
+
+    BT's reference sends longer ones, which include values of lines that are not solved.
     """
     mine = of_record(ours(idle, f"{name} class=S", ranks))
     other = theirs(idle, reference.program(name, "S"), ranks)

@@ -52,9 +52,7 @@ def b_eff(ideal: list[str | Path], simgrid: Toolchain, tmp_path_factory: pytest.
 
 
 def theirs(report: str) -> dict[str, list[float]]:
-    """Return the bandwidth in B/s of each pattern by each method, averaged over sizes, from b_eff's
-    report.
-    """
+    """Return the bandwidth in B/s by pattern and method, averaged over sizes, from b_eff's report."""
     section = re.search(r"SECTION-BY-METHODS-BEGIN(.*?)SECTION-BY-METHODS-END", report, re.DOTALL)
     ranks = re.search(r"b_eff = +\S+ MByte/s on (\d+) processes", report)
     assert section and ranks
@@ -127,8 +125,7 @@ _OTHERS = (
 
 @pytest.fixture(scope="session")
 def imb(ideal: list[str | Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compile IMB-MPI1, with output of all digits. Only the measured barrier is simulated; all others take no
-    time.
+    """Compile IMB-MPI1 with output of all digits; only the measured barrier takes simulated time.
 
     The two barriers before the measured loop were once simulated, too, so ranks entered the loop at different
     times.

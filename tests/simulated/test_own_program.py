@@ -149,7 +149,7 @@ def test_fortran(tmp_path: Path) -> None:
 
 
 def test_a_deadlock_is_reported(tmp_path: Path) -> None:
-    """A deadlock is reported, and the case fails, although SimGrid detects it but exits with code 0."""
+    """A deadlock is reported and the case fails, although SimGrid exits with code 0 after detecting it."""
     done = run(tmp_path, "2", "--", program(tmp_path, "stuck.c", STUCK))
     assert done.returncode == 1
     assert "deadlock" in done.stderr

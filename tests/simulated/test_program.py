@@ -38,8 +38,9 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 
 def test_nothing_that_can_be_written_is_global(bench: Path) -> None:
-    """The simulated program has no other writable global variables, because without privatization, which is
-    limited to some thousand ranks, all ranks share them.
+    """The simulated program has no other writable global variables.
+
+    Without privatization, which is limited to some thousand ranks, all ranks share them.
     """
     listed = subprocess.run(
         ["nm", "-C", "--defined-only", "--format=sysv", bench], capture_output=True, text=True, check=True

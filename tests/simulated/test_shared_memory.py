@@ -31,7 +31,7 @@ def sharing(simulation: Simulation, **mpi: Any) -> Simulation:
 
 @pytest.mark.parametrize("ranks", [2, 3, 4])
 def test_the_time_on_a_node_is_that_of_the_closed_form(small: Simulation, ranks: int) -> None:
-    """Every rank copies its vector into the segment, and the root looks at one after the other."""
+    """Every rank copies its vector into the segment, and the root reads them one after the other."""
     machine = sharing(small)
     for size in (8, 1000, LARGEST):
         copy_s, others = size / RATE, ranks - 1

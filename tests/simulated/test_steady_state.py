@@ -1,4 +1,4 @@
-"""Skipped steps of a simulation take the same time, phases and messages as if they were executed."""
+"""Skipped steps of a simulation count the same times, phases and messages as executed ones."""
 
 from __future__ import annotations
 
@@ -56,8 +56,9 @@ def test_steps_that_are_left_out_are_as_those_that_are_made(
     ("words", "ranks"), [("hpl memory=2097152 nb=64", 12), ("hpl memory=1048576 nb=48", 6)]
 )
 def test_of_the_pivots_of_a_panel_eight_stand_for_all(wide: Simulation, words: str, ranks: int) -> None:
-    """The pivot searches of a panel are extrapolated from eight of them, within 1 %; their small messages
-    take a considerable part of the time.
+    """The pivot searches of a panel are extrapolated from eight of them, within 1 %.
+
+    Their small messages take a considerable part of the time.
     """
     some = of(wide, words, ranks)
     every = of(replace(wide, environment={"KIVIAT_VERIFY": "1"}), words, ranks)
@@ -67,8 +68,9 @@ def test_of_the_pivots_of_a_panel_eight_stand_for_all(wide: Simulation, words: s
 
 
 def test_a_transform_in_steps_is_one(wide: Simulation) -> None:
-    """A distributed FFT in synchronised steps, which are used beyond 64 simulated ranks, has the correct
-    result and the same time with skipped steps.
+    """A distributed FFT in synchronised steps is correct, and takes the same time with skipped steps.
+
+    Such steps are used beyond 64 simulated ranks.
     """
     nodes = replace(wide, machine=load_machine(SMALL, {"node": {"count": number("24")}}))
     every = of(replace(nodes, environment={"KIVIAT_VERIFY": "1"}), "fft memory=262144", 66)

@@ -45,9 +45,7 @@ def flipped(data: bytes, bit: int) -> bytes:
 
 
 def test_a_flipped_bit_is_detected(finished: RunDirectory) -> None:
-    """A flipped bit is detected: reading fails or, if it destroys the last line end, drops the last record as
-    torn.
-    """
+    """A flipped bit makes reading fail or, in the last line end, drops the last record as torn."""
     records = finished.path / "records.jsonl"
     whole = records.read_bytes()
     chosen = random.Random(14)

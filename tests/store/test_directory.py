@@ -46,7 +46,7 @@ def test_launches_are_added_and_updated_by_their_index(run: RunDirectory) -> Non
 
 
 def test_nothing_unreadable_is_written(home: Path, run: RunDirectory) -> None:
-    """A host name with half a character, or a seed of 70 bits, once made a run that could not be read."""
+    """A lone surrogate in a host name, or a seed of 70 bits, once made a run unreadable."""
     run.set_launch(launch(0, 0))
     bad = launch(1, 1, ranks=[{"rank": 0, "host": "\ud800", "node": 0}])
     with pytest.raises(InputError, match=r"unreadable: launches\[0\].ranks\[0\].host is '\\ud800', which"):

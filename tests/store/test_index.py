@@ -29,8 +29,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Treat all files as old enough for the cache, and three runs as many, because tests cannot set change
-    times.
+    """Treat all files as old enough for the cache, and three runs as many.
+
+    Tests cannot set change times.
     """
     for module in (index, kept):
         monkeypatch.setattr(module, "is_settled", lambda file: True)
@@ -82,9 +83,7 @@ def test_lists_open_only_what_changed(home: Path, settled: None, monkeypatch: py
 
 
 def test_recently_changed_files_are_read_again(home: Path) -> None:
-    """A file changed recently is always read again, because two versions written within one tick of the clock
-    have equal times.
-    """
+    """A recently changed file is read again: versions of one clock tick have equal times."""
     many(home, 2)
     assert len(summaries(home)) == 2
     assert not (folder_of(home) / "index.json").exists()

@@ -94,8 +94,9 @@ def test_one_of_many_that_come_at_the_same_moment_is_let_in(
 
 
 def test_a_lock_is_removed_by_its_writer_alone(tmp_path: Path) -> None:
-    """Only its own writer removes a lock: here the first writer was stopped and considered dead, and ends
-    after a second one has started.
+    """Only its own writer removes a lock.
+
+    Here the first writer was stopped and considered dead, and ends after a second one has started.
     """
     first = lock(tmp_path)
     unlock(tmp_path, first)
@@ -123,8 +124,9 @@ def test_a_process_killed_between_two_steps_keeps_no_other_out(
 
 
 def test_a_process_of_another_container_cannot_be_judged(tmp_path: Path) -> None:
-    """A lock of another container is respected, because containers may share a host name but not process
-    numbers.
+    """A lock of another container is respected.
+
+    Containers may share a host name but not process numbers.
     """
     elsewhere = Writer(socket.gethostname(), "7", 1 << 30, "1", "slurm:12", "abc")
     (tmp_path / WRITER).mkdir()
@@ -154,8 +156,9 @@ def test_what_is_no_lock_is_named(tmp_path: Path) -> None:
 def test_a_run_that_another_has_just_finished_is_not_written_again(
     run: RunDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run is read again after its lock was obtained, because another process may have finished it in
-    between; otherwise its records would be lost.
+    """A run is read again once locked, because another process may have finished it in between.
+
+    Otherwise its records would be lost.
     """
 
     def late(path: Path, job: str) -> Writer:

@@ -87,7 +87,7 @@ def test_metrics_stay_with_their_records(run: RunDirectory, monkeypatch: pytest.
 
 
 def test_a_record_larger_than_buffers_is_read(run: RunDirectory) -> None:
-    """DuckDB's buffers have 32 MB, unless a line needs more."""
+    """DuckDB's buffers are 32 MB, unless a line needs more."""
     words = "a very long reason " * 1_000_000
     run.append(record(run.id, launch=0, reason=words))
     run.append(record(run.id, launch=1))
@@ -104,7 +104,7 @@ def test_only_blank_lines_are_no_records(run: RunDirectory) -> None:
 
 
 def test_facts_are_in_order_of_first_appearance(run: RunDirectory) -> None:
-    """Otherwise equal commands might print in another order."""
+    """Otherwise the same command might print in another order."""
     for number in range(200):
         run.append(record(run.id, case=f"case {number % 50}", launch=number // 50))
     for _ in range(3):
@@ -112,7 +112,7 @@ def test_facts_are_in_order_of_first_appearance(run: RunDirectory) -> None:
 
 
 def test_what_needs_more_memory_gets_it(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits of memory are there to spill, not to fail."""
+    """Memory limits are to make DuckDB spill; if they are too low even for that, they are lifted."""
     run.append_all(record(run.id, case=f"case {number}", launch=0) for number in range(3000))
     monkeypatch.setattr(reader, "_THREAD_BYTES", -60_000_000)
     lift, lifted = reader.Reader.lift_limits, []
@@ -130,7 +130,7 @@ def test_what_needs_more_memory_gets_it(run: RunDirectory, monkeypatch: pytest.M
     "words", ["quotes \" and '", "\x1f \x00 \x7f", "\\u0041 \\", "\u2028 é 𝄞", '{"a": [1]}']
 )
 def test_texts_are_returned_as_written(run: RunDirectory, words: str) -> None:
-    """Facts that records share are numbered by a text that holds all of them."""
+    """Facts are decoded from a text that contains all of them, whatever characters they have."""
     written = record(
         run.id, case=words, reason=words, notes={words: words}, axes={"a": words, "b": 1.5, "c": 2}
     )
@@ -193,8 +193,9 @@ def test_a_torn_final_line_is_dropped_and_reported(finished: RunDirectory, missi
 
 
 def test_zeros_after_a_crash_are_a_torn_line(finished: RunDirectory) -> None:
-    """Zeros at the end of the file count as a torn line: after a power failure a file may have its length
-    without its content.
+    """Zeros at the end of the file count as a torn line.
+
+    After a power failure, a file may have its length without its content.
     """
     append(finished, "\0" * 100)
     _, rows, warnings = load(finished.path)
@@ -202,7 +203,7 @@ def test_zeros_after_a_crash_are_a_torn_line(finished: RunDirectory) -> None:
 
 
 def test_torn_zeros_are_not_copied(finished: RunDirectory) -> None:
-    """The remains of a crash may be larger than the folder for temporary files."""
+    """Torn remains, which may be larger than the folder for temporary files, are not copied."""
     records = finished.path / "records.jsonl"
     whole = records.stat().st_size
     os.truncate(records, whole + (1 << 26))
@@ -367,7 +368,7 @@ def test_violations_of_the_schema_name_the_field(
 def test_runs_of_before_activity_are_read_as_unknown(
     finished: RunDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`kiviat.run/1` with records of `kiviat.record/3`, as they were written."""
+    """Runs of `kiviat.run/1` with records of `kiviat.record/3` have no activity."""
     monkeypatch.setattr("kiviat.store.checksum.RECORD_SCHEMA", "kiviat.record/3")
     records, run_file = finished.path / "records.jsonl", finished.path / "run.json"
     later = {"activity", "disturbed"}

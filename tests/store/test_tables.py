@@ -64,8 +64,10 @@ def test_a_damaged_line_is_named(run: RunDirectory) -> None:
 
 
 def test_one_record_is_held_at_a_time(run: RunDirectory) -> None:
-    """Only one record is in memory at a time: matrices of 128 ranks in 40 launches have 650,000 values, which
-    take 20 MB as objects; at most 0.5 MB are used.
+    """Only one record is in memory at a time.
+
+    Matrices of 128 ranks in 40 launches have 650,000 values, which take 20 MB as objects; at most 0.5 MB are
+    used.
     """
     ranks = tuple(map(str, range(128)))
     matrix = Table("latency", "s", "lower", (("from", ranks), ("to", ranks)), (1.5e-6,) * 128**2)
