@@ -115,7 +115,8 @@ def _program(mpi: Mpi, library: Path, setting: Setting) -> Finding:
     return Finding(
         ROW,
         f"Added to LU class {'S' if setting.brief else 'A'} on 2 ranks, {mpi.name}",
-        f"{change:+.2%} (median of pairs; least {min(with_profiler) / min(bare) - 1:+.2%})",
+        f"{change:+.2%} (median of pairs; shortest launch with over shortest without: "
+        f"{min(with_profiler) / min(bare) - 1:+.2%})",
         f"at most {_LU:.1%}",
         judged(change <= _LU),
         detail=[f"{len(bare)} pairs of launches; {calls:,} calls of both ranks; bare {_range(bare)}"],

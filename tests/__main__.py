@@ -36,7 +36,7 @@ PARTS = {
     "waiting": ["-n", str(3 * CORES)],
     "timed": [],
 }
-# Ranks of several tests share the cores, so those that wait yield. Else, they take a third of the time.
+# Ranks of several tests share the cores. Those that poll for messages would use a third of their time.
 YIELDING = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 # Leaves four fifths of the cores to compilers, because the second part waits for them.
 BEHIND_COMPILERS = 4

@@ -80,7 +80,7 @@ void Axis::check(std::string_view value) const {
     const bool read = error == std::errc{} && end == digits.data() + digits.size();
     if (read && number >= bounds->least && number <= bounds->most) return;
     allowed = std::to_string(bounds->least) + " to " + std::to_string(bounds->most) + (words.empty() ? "" : ", or ") +
-              allowed + (limits ? ", or " + allowed + ":NUMBER" : "");
+              allowed + (limits ? ", or " + allowed + ":BYTES" : "");
   } else {
     allowed.insert(0, "one of ");
   }

@@ -22,7 +22,7 @@ struct Bounds {
 constexpr std::int64_t largest_int = std::numeric_limits<int>::max();  // MPI counts ranks in int
 
 // Values that an axis accepts: some words, whole numbers within bounds, or numbers and a word; with `limits`,
-// also "WORD:NUMBER".
+// also "WORD:BYTES".
 struct Accepted {
   Accepted(std::initializer_list<std::string> some) : words(some) {}
   Accepted(std::vector<std::string> some) : words(std::move(some)) {}

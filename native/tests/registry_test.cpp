@@ -113,7 +113,7 @@ RANKED_TEST(axes_accept_what_they_declare, 1) {
   Axis limited = some;
   limited.accepted.limits = true;
   EXPECT(refusal(limited, "auto:9").empty());
-  EXPECT(refusal(limited, "auto:10").ends_with(": give 1 to 9, or auto, or auto:NUMBER"));
+  EXPECT(refusal(limited, "auto:10").ends_with(": give 1 to 9, or auto, or auto:BYTES"));
 }
 
 RANKED_TEST(axes_are_found, 1) {

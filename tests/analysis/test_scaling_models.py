@@ -168,6 +168,8 @@ def test_a_simulation_has_no_intervals_and_is_judged_by_its_largest_number_of_ra
         assert choice.chosen.held_out == pytest.approx(0, abs=1e-6)
         value, low, high = choice.chosen.time(64)
         assert (low, high) == (None, None) and value == pytest.approx(time(64), rel=1e-6)
+    choice = choose("strong", {p: [amdahl(0.05)(p)] for p in (1, 2, 4, 8, 16)}, False)
+    assert choice.words == "Amdahl; USL and divided predict 16 ranks about as well"
     odd = {p: [time(p) * (3 if p == 16 else 1)] for p in (1, 2, 4, 8, 16)}
     choice = choose("strong", odd, False)
     assert choice.chosen is None and "no law, fitted to fewer, predicts 16 ranks within 5 %" in choice.words

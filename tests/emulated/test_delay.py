@@ -54,16 +54,16 @@ def test_messages_both_ways_take_as_long_as_one_way(benchmark: str, tmp_path: Pa
     once single calls on such networks, and reported twice the time.
     """
     words = ["-m", "8", "-n", "2", "--launches", "1", "--budget", "0.5", "--on", "emulated:2x1,delay=1ms"]
-    found = []
+    least = {"pingpong": 1.0, benchmark: 1.0}
     for attempt in map(str, range(3)):  # other programs only ever make calls longer
         output = tmp_path / attempt
         assert main(["run", "pingpong", benchmark, *words, "-o", str(output), "--quiet"]) == 0
         (run,) = (path for path in output.iterdir() if path.name[0].isdigit())
         times = {row.benchmark: row.p50 or 0.0 for row in load(run)[1] if row.metric == "time"}
-        found.append(times[benchmark] / times["pingpong"])
-        if 0.9 < found[-1] < 1.3:
+        least = {name: min(time, times[name]) for name, time in least.items()}
+        if 0.9 < least[benchmark] / least["pingpong"] < 1.3:
             return
-    pytest.fail(f"{benchmark} takes {found} times as long as pingpong")
+    pytest.fail(f"pingpong and {benchmark} take {least} s")
 
 
 def test_a_delay_that_is_too_short_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,15 +19,17 @@ SLOWEST = 0.8
 
 
 def rates(cluster: Cluster, *flows: tuple[str, str], share: float = 1) -> list[float]:
-    """Return the rate of each flow, as a share of the link's rate: in the first measurement in which all
-    flows have nearly the share that is expected, else in that with the largest total.
+    """Return the rate of each flow, as a share of the link's rate.
+
+    They are those of the first measurement in which all are close to the expected `share`, if there is one,
+    else of the measurement with the largest total.
     """
     assert cluster.spec.rate_bit_per_s
     measured: list[list[float]] = []
     while len(measured) < MEASUREMENTS:
         found = stream_rates(cluster, flows, 0.5)
         measured.append([rate / (cluster.spec.rate_bit_per_s * PAYLOAD) for rate in found])
-        if min(measured[-1]) > SLOWEST * share:
+        if close(measured[-1], share):
             return measured[-1]
     return max(measured, key=sum)
 

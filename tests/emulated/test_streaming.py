@@ -13,6 +13,8 @@ from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.raw_tcp import stream_rates
 from kiviat.launch.emulated.spec import Spec
 
+from .test_rates import PAYLOAD
+
 # At most so many alternating measurements. The best of each kind counts, because other programs only ever
 # slow a stream.
 TURNS = 3
@@ -38,7 +40,8 @@ def test_mpi_streams_as_fast_as_plain_tcp(rate: int | None, mpi: str, tmp_path: 
         for turn in range(TURNS):
             plain += stream_rates(cluster, (("n1", "n2"),))
             streamed.append(mpi_rate(cluster, mpi, tmp_path / str(turn)))
-            if max(streamed) / max(plain) == SAME:
+            # Plain TCP that was disturbed would make a slow MPI look equal.
+            if max(plain) > 0.97 * rate * PAYLOAD and max(streamed) / max(plain) == SAME:
                 return
     pytest.fail(f"MPI reached {streamed} bit/s, and plain TCP {plain}")
 

@@ -41,6 +41,7 @@ SLURM = "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=8\n"
         ("#PBS -l select=1:ncpus=36+3:mpiprocs=8\nmpiexec ./a\n", None, 4),
         ("mpirun -np 4 ./a : -np 8 ./b\n", None, None),
         ("#SBATCH -n 8\nmpirun -c 4 ./a\n", 4, None),
+        ("mpirun -np $P -c 4 ./a\n", None, None),
         ("#!/bin/bash\n", None, None),
     ],
 )

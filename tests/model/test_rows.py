@@ -145,6 +145,11 @@ def test_rows_of_the_same_cases_contradict_each_other() -> None:
     assert conflicts([one, near]) == {}
     assert conflicts([one, near, far]) == {"A": ["C"], "B": ["C"], "C": ["A", "B"]}
     assert not is_exact(asked(relation="~"))
+    all_sizes, largest = (
+        asked({"processes": 4}, id=name, measures=f"b_eff.{name}", value=value)
+        for name, value in (("b_eff", 7e9), ("at_lmax", 21e9))
+    )
+    assert conflicts([all_sizes, largest]) == {}, "other quantities of one case"
 
 
 @pytest.mark.parametrize("name", sorted(machines()))

@@ -78,7 +78,7 @@ def test_kiviat_commands_parse(document: Path) -> None:
     """Command lines in documents are accepted by the real parser, including all options."""
     from kiviat.cli.options.arguments import parsed
 
-    for code in code_in(document):
+    for code in (part for line in code_in(document) for part in line.split(" && ")):
         if not code.startswith("kiviat "):
             continue
         words = shlex.split(re.split(r"\s#", code)[0])[1:]

@@ -306,7 +306,7 @@ def _launch(words: Sequence[str], asked: _Asked, outputs: tuple[str, ...]) -> St
             found.setdefault(key, count)
         elif key == "ranks":
             unknown = True
-    ranks = found.get("ranks") or found.get("by_c")
+    ranks = found.get("ranks") or (None if unknown else found.get("by_c"))
     nodes, each = found.get("nodes"), found.get("each") or asked.per_node
     if ranks is None and not unknown:
         ranks = nodes * each if nodes and each else nodes if nodes and not asked.total else asked.total

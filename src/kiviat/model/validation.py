@@ -128,6 +128,7 @@ def _compared(question: Question, judged: Verdict, *, fitted: bool) -> ComparedR
     form = question.claim.asks if question.claim else "value"
     metric, case, fact = _DERIVED.get(form, first.metric), first.case, question.row.number
     where = f" {case.per_node} on each node" if case.per_node else ""
+    where += "".join(f", {word}" for word in (case.place, case.bind) if word)
     return ComparedRow(
         row=question.row.id,
         form=form,

@@ -17,6 +17,8 @@ from kiviat.record.suggestion import suggestion
 from kiviat.record.types import Scalar
 from kiviat.record.units import format_size, listed
 
+_LARGEST = 2**31 - 2  # MPI counts in int, so bounds from here on need no mention
+
 
 @dataclass(frozen=True)
 class RankRule:
@@ -79,11 +81,19 @@ class Axis:
 
     @property
     def accepted(self) -> str:
-        """The accepted values as text: "weak or strong", "1 to 9 or auto"; empty if it declares none."""
-        words = [*map(str, self.values), *(f"{word}:SIZE" for word in self.values if self.limits)]
+        """The accepted values as text that can be given: "weak or strong", "a whole number from 1 to 9".
+
+        Empty if it declares none.
+        """
+        words = [*map(str, self.values), *(f"{word}:BYTES" for word in self.values if self.limits)]
         if self.least is not None and self.most is not None:
-            text = format_size if self.unit == "B" else "{:,}".format
-            words.insert(0, f"{text(self.least)} to {text(self.most)}")
+            if self.unit == "B":
+                range_ = " to ".join(format_size(end).replace(",", "") for end in (self.least, self.most))
+            elif self.most < _LARGEST:
+                range_ = f"a whole number from {self.least} to {self.most}"
+            else:
+                range_ = f"a whole number from {self.least} on"
+            words.insert(0, range_)
         return listed(words, "or")
 
 

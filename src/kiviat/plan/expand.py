@@ -10,7 +10,7 @@ from typing import Any
 
 from kiviat.plan.benchmark import Axis, Benchmark, RankRule, number_or_text
 from kiviat.plan.case import Case
-from kiviat.plan.ranges import doubling, expand_ranks, expand_sizes
+from kiviat.plan.ranges import doubling, expand_ranks, expand_sizes, size_or_none
 from kiviat.record import InputError
 from kiviat.record.case_id import case_id
 from kiviat.record.reach import least_world
@@ -19,6 +19,7 @@ from kiviat.record.types import Scalar
 
 COMMAND_LINE = "the command line"
 _AT_ONCE = ("window", "threads")  # axes that multiply the messages of an operation
+_GRID = ("p", "q")  # if in ranks, the sides of a grid that all ranks form
 _MOST_SETTINGS = 100_000
 # Work of problem classes of the NAS Parallel Benchmarks relative to A, for most programs (NAS-95-020). CG and
 # FT grow more: class B has 36 and 13 times the work.
@@ -93,31 +94,47 @@ def expand(group: Group, benchmark: Benchmark, available: int, seed: int) -> tup
         reason = f"{benchmark.name} needs sizes in multiples of {benchmark.element_bytes} bytes{wrong}"
     marks = _marks(group, benchmark)
     controls = {**group.controls, "seed": seed}
-    cases = []
+    cases, misfit = [], None
     for axes in _settings(group, benchmark, available):
         rule = _rank_rule(group, benchmark, axes)
         counts = _ranks(group, benchmark, rule, available)
         if not counts:
             reason = f"{benchmark.name} needs {rule}"
         for ranks, size in product(counts, sizes):
-            _refuse_distant_root(group, benchmark, axes, ranks)
-            world = _world(group, ranks, axes, available)
+            if why := _misfit(group, benchmark, axes, ranks):
+                reason = misfit = why
+                continue
+            world = _world(group, benchmark, axes, ranks, available)
             named = {**axes, "world": world} if group.subset and world != ranks else axes
             identity = case_id(benchmark.name, ranks, size, named | marks)
             nominal_s = (group.nominal_s or benchmark.nominal_s) * _of_class(group, benchmark, axes)
             about = (nominal_s, benchmark.threads, benchmark.program, _messages(benchmark, axes))
             cases.append(Case(identity, benchmark.name, ranks, size, named, controls, world, *about))
+    if misfit and not cases:
+        raise InputError(misfit)
     return cases, reason
 
 
-def _refuse_distant_root(group: Group, benchmark: Benchmark, axes: Mapping[str, Scalar], ranks: int) -> None:
-    """Raise InputError if the axis "root" names a rank that a case, or each of its groups, does not have."""
-    root, members = axes.get("root", 0), axes.get("group") or ranks
-    if isinstance(root, int) and isinstance(members, int) and root >= members:
-        raise InputError(
-            f"root of {benchmark.name} is {root} in {group.place_of('root')}, and {members} ranks take part; "
-            f"give 0 to {members - 1}, or more ranks"
+def _misfit(group: Group, benchmark: Benchmark, axes: Mapping[str, Scalar], ranks: int) -> str | None:
+    """Return why a case, or each of its groups, has no such root, or no grid of p by q ranks."""
+    given = {name: value for name, value in axes.items() if isinstance(value, int)}
+    members = given.get("group") or ranks
+    if (root := given.get("root", 0)) >= members:
+        of, more = ("groups", "larger groups") if given.get("group") else ("cases", "more ranks")
+        return (
+            f"root of {benchmark.name} is {root} in {group.place_of('root')}, too large for {of} of "
+            f"{members} ranks; give 0 to {members - 1}, or {more}"
         )
+    sides = [name for name in _GRID if name in given and benchmark.axes[name].unit == "ranks"]
+    covered = prod(given[name] for name in sides)
+    if members % covered or (len(sides) == len(_GRID) and covered != members):
+        grid = " and ".join(f"{name}={given[name]}" for name in sides)
+        where = group.place_of(sides[0])
+        return (
+            f"{benchmark.name} has {grid} in {where}, which is no grid of {members} ranks; "
+            f"give p and q with p x q = {members}"
+        )
+    return None
 
 
 def _rank_rule(group: Group, benchmark: Benchmark, axes: Mapping[str, Scalar]) -> RankRule:
@@ -127,7 +144,8 @@ def _rank_rule(group: Group, benchmark: Benchmark, axes: Mapping[str, Scalar]) -
         return benchmark.ranks
     if not benchmark.ranks.fits(members):
         raise InputError(
-            f"group is {members} in {group.where}, but {benchmark.name} runs on {benchmark.ranks}"
+            f"group of {benchmark.name} is {members} in {group.place_of('group')}; give a group of "
+            f"{benchmark.ranks}, or 0 for no groups"
         )
     return RankRule(min=members, multiple=members)
 
@@ -191,7 +209,7 @@ def _settings(group: Group, benchmark: Benchmark, available: int) -> Iterator[di
 def _values(benchmark: Benchmark, axis: Axis, value: object, available: int, where: str) -> list[Scalar]:
     items: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
     if isinstance(value, str):
-        items = value.split(",")
+        items = [item.strip() for item in value.split(",")]
     if items == ["doubling"] and axis.name == "distance":
         items = doubling(1, available - 1) if available > 1 else [1]
     return [_value(benchmark, axis, number_or_text(item), where) for item in items]
@@ -218,11 +236,7 @@ def _value(benchmark: Benchmark, axis: Axis, value: Scalar, where: str) -> Scala
 
 def _number(value: Scalar) -> int | None:
     """Return a number, or the one that text states, as in 4096 and 64K; None for other text."""
-    try:
-        (number,) = expand_sizes(value, "")
-    except (InputError, ValueError):
-        return value if isinstance(value, int) else None
-    return number
+    return value if isinstance(value, int) else size_or_none(str(value))
 
 
 def _marks(group: Group, benchmark: Benchmark) -> dict[str, Scalar]:
@@ -233,12 +247,13 @@ def _marks(group: Group, benchmark: Benchmark) -> dict[str, Scalar]:
     return {name: value for name, value in marks.items() if group.controls.get(name) == value}
 
 
-def _world(group: Group, ranks: int, axes: Mapping[str, Scalar], available: int) -> int:
+def _world(group: Group, benchmark: Benchmark, axes: Mapping[str, Scalar], ranks: int, available: int) -> int:
     """Return the size of the launch: the case's ranks, or more for subsets and long distances."""
     least = least_world(ranks, axes)
     if least > max(available, ranks):
+        where = group.place_of("distance")
         raise InputError(
-            f"distance is {axes['distance']}, too far for {available} ranks: {ranks} ranks at that distance "
-            f"need a launch of {least}; give more with -n"
+            f"distance of {benchmark.name} is {axes['distance']} in {where}, too far for {available} ranks: "
+            f"{ranks} ranks at that distance need a launch of {least}; give more with -n"
         )
     return max(available, ranks) if group.subset or least > ranks else ranks

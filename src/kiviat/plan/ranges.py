@@ -7,10 +7,10 @@ import re
 from kiviat.plan.benchmark import RankRule
 from kiviat.record import InputError
 
-_POWERS = re.compile(r"pow2\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\)")
-_SIZE = re.compile(r"(0|[1-9]\d{0,17})\s*([kKmMgG])?(?:iB|B)?")
+_POWERS = re.compile(r"pow2\(\s*(0|[1-9]\d?)\s*,\s*(0|[1-9]\d?)\s*\)")
+_SIZE = re.compile(r"(0|[1-9]\d{0,17})\s*([kKmMgGtTpP])?(?:iB|B)?")
 _COUNT = re.compile(r"[1-9]\d{0,8}")
-_UNIT = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_UNIT = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50}
 _LARGEST = 2**50
 _SIZE_HELP = 'write bytes such as 8, 64K or 4M, ranges such as "0:4M" or "pow2(0, 22)", or a list of these'
 _RANKS_HELP = 'write a number, "all", "doubling", a range such as "2:16", or a list of these'
@@ -25,6 +25,12 @@ def expand_sizes(value: object, where: str) -> tuple[int, ...]:
     if not sizes:
         raise InputError(f"no sizes in {where}; {_SIZE_HELP}")
     return tuple(sorted(sizes))
+
+
+def size_or_none(text: str) -> int | None:
+    """Return the number that text such as 4096, 64K and 2 TiB states; None for other text."""
+    match = _SIZE.fullmatch(text)
+    return int(match[1]) * _UNIT[(match[2] or "").lower()] if match else None
 
 
 def expand_ranks(
@@ -80,10 +86,10 @@ def _sizes(item: object, where: str) -> list[int]:
 
 
 def _size(word: str, item: str, where: str) -> int:
-    match = _SIZE.fullmatch(word.strip())
-    if not match:
+    size = size_or_none(word.strip())
+    if size is None:
         raise InputError(f"size {item!r} in {where} is not a size; {_SIZE_HELP}")
-    return _bounded(int(match[1]) * _UNIT[(match[2] or "").lower()], where)
+    return _bounded(size, where)
 
 
 def _bounded(size: int, where: str) -> int:

@@ -73,8 +73,8 @@ class Quantity:
 
     `meaning`: what `low` and `high` are, a 95 % interval or, with too few launches, the range. `case`: the
     case measured, or for a published value its place in the paper. `relation`: "=", or a comparison if the
-    paper gives a bound. `upper`: upper end if the paper gives a range. `extrapolated`: description of the
-    extrapolation, if any.
+    paper gives a bound. `upper`: upper end if the paper gives a range. `holder`: the machine that has it, if
+    it is the largest of several. `extrapolated`: description of the extrapolation, if any.
     """
 
     value: float
@@ -89,6 +89,7 @@ class Quantity:
     numbers: Mapping[str, float] = field(default_factory=dict)
     relation: str = "="
     upper: float | None = None
+    holder: str = ""
     extrapolated: str = ""
     watts: float | None = None  # of all nodes together, while the kernel ran
     joules: float | None = None  # of all nodes together, for one repetition
@@ -141,7 +142,7 @@ class Size:
 class System:
     """A system. `origin` is measured, predicted, reported or published; `sizes` ascend and are not empty.
 
-    `maxima`: not a machine, but the largest values of several, each of a machine that the paper may not name.
+    `maxima`: not a machine, but the largest values of several, whose machines the paper names or not.
     """
 
     id: str
@@ -323,10 +324,9 @@ def _of_paper(paper: Paper) -> list[System]:
                     facts.setdefault(fact.holder, []).append((system, fact))
     systems = []
     for machine, found in facts.items():
-        name = machine.replace(_MAXIMA, "largest of")
-        systems.append(
-            System(_slug(machine), name, "published", (_size(found),), paper.short, name != machine)
-        )
+        maxima = machine.startswith(_MAXIMA)
+        name = machine.replace(_MAXIMA, "largest of") if maxima else machine
+        systems.append(System(_slug(machine), name, "published", (_size(found),), paper.short, maxima))
     return systems
 
 
@@ -334,7 +334,7 @@ def _size(facts: Sequence[tuple[PublishedSystem, Fact]]) -> Size:
     values: dict[str, Quantity] = {}
     # Exact values come last, so that they replace bounds.
     for _, fact in sorted(facts, key=lambda entry: entry[1].relation in ("=", "~")):
-        here = Quantity(fact.value, fact.unit, case=fact.location, relation=fact.relation)
+        here = Quantity(fact.value, fact.unit, case=fact.location, relation=fact.relation, holder=fact.holder)
         before = values.get(fact.balance)
         if before is not None and here.relation == "<=" and before.relation == ">=":
             here = Quantity(before.value, before.unit, case=before.case, relation=">=", upper=here.value)

@@ -100,7 +100,9 @@ def measured(row: Row) -> tuple[tuple[Quantity, ...], str]:
     """Return the quantities of a row that names one of Kiviat's metrics, or the reason why it has none."""
     fact = row.number
     if fact is None or not fact.measures:
-        return (), row.fact.unanswered or "no benchmark of Kiviat measures it"
+        sets = row.fact.use == "calibrate"
+        reason = "it calibrates the model" if sets else "no benchmark of Kiviat measures it"
+        return (), row.fact.unanswered or reason
     if fact.measures in _STANDS_FOR:
         benchmark, metric, sizes = _STANDS_FOR[fact.measures]
         return tuple(Quantity(Case(benchmark, 2, size, {"cache": "off"}), metric) for size in sizes), ""

@@ -149,7 +149,7 @@ def validation(subject: Subject) -> list[Question]:
 
 
 def conflicts(asked: Sequence[Question]) -> dict[str, list[str]]:
-    """Return, for each row, other exact rows about the same cases whose values contradict it."""
+    """Return, for each row, other exact rows about the same quantities whose values contradict it."""
     contradicting: dict[str, list[str]] = {}
     exact = [question for question in asked if is_exact(question)]
     for question in exact:
@@ -169,8 +169,11 @@ def is_exact(question: Question) -> bool:
 
 def _about(question: Question) -> tuple[object, ...]:
     fact = question.row.number
-    cases = question.cases
-    return fact.unit if fact else "", *((case.benchmark, case.bytes, *case.axes.items()) for case in cases)
+    quantities = (one for of in question.series for one in of)
+    return fact.unit if fact else "", *(
+        (one.metric, one.case.benchmark, one.case.ranks, one.case.bytes, *one.case.axes.items())
+        for one in quantities
+    )
 
 
 def _apart(one: Question, other: Question) -> bool:

@@ -22,7 +22,7 @@ class Equal:
     """`ranks` of `machine` perform like `as_many` ranks of `other`; both are labels of curves.
 
     `ranks` is None if no measured number does; `words` is the number, or the reason why there is none. `low`
-    and `high` follow from the 95 % intervals of both machines, with a confidence of at least 90 %.
+    and `high` follow from the 95 % intervals of both machines, with a confidence of at least 87 %.
     """
 
     machine: str

@@ -467,11 +467,20 @@ def _nearest(fits: tuple[Fit, ...], data: _Data, told: str) -> Choice:
         )
         return Choice(fits, None, f"{told}cannot tell: {what}")
     as_near = [fit for fit in fits if far.get(fit.name, math.inf) <= max(_AS_NEAR * best, _NEAR)]
-    return _one_of(fits, as_near, as_near, told)
+    return _one_of(fits, as_near, as_near, told, round(data.ranks[-1]))
 
 
-def _one_of(fits: tuple[Fit, ...], supported: Sequence[Fit], simple: Sequence[Fit], told: str) -> Choice:
-    """Choose the only supported law, or one of the simple laws that all others contain."""
+def _one_of(
+    fits: tuple[Fit, ...],
+    supported: Sequence[Fit],
+    simple: Sequence[Fit],
+    told: str,
+    predicted: int | None = None,
+) -> Choice:
+    """Choose the only supported law, or one of the simple laws that all others contain.
+
+    `predicted`: the number of ranks whose predictions the laws were judged by, None if by significance.
+    """
     names = [fit.name for fit in supported]
     if len(supported) == 1:
         others = [fit.name for fit in fits if fit is not supported[0]]
@@ -481,8 +490,13 @@ def _one_of(fits: tuple[Fit, ...], supported: Sequence[Fit], simple: Sequence[Fi
         rest = [other for other in supported if other is not fit]
         if all(fit.name in other.law.within for other in rest):
             more = listed([other.name for other in rest])
-            verb = "adds" if len(rest) == 1 else "add"
-            return Choice(fits, fit, f"{told}{fit.name}; what {more} {verb} to it is not significant")
+            s = "s" if len(rest) == 1 else ""
+            why = (
+                f"what {more} add{s} to it is not significant"
+                if predicted is None
+                else f"{more} predict{s} {predicted} ranks about as well"
+            )
+            return Choice(fits, fit, f"{told}{fit.name}; {why}")
     return Choice(fits, None, f"{told}cannot tell {listed(names)} apart", tuple(supported))
 
 

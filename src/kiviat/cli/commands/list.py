@@ -14,8 +14,6 @@ from kiviat.plan import Benchmark, expand_sizes, find_benchmarks
 from kiviat.record.units import format_size
 from kiviat.report.table import Column, tabled
 
-_LARGEST_INT = 2**31 - 1  # bound of all numbers that MPI takes, which is not worth a word
-
 _TIMED = {
     "batched": "in batches of calls",
     "per_call": "call by call, all ranks starting together",
@@ -83,8 +81,7 @@ def _print_one(benchmark: Benchmark) -> None:
         if fact:
             print(f"  {name:12}{fact}")
     for axis in benchmark.axes.values():
-        told = axis.accepted and (axis.most or 0) < _LARGEST_INT - 1
-        accepted = f" ({axis.accepted})" if told else ""
+        accepted = f" ({axis.accepted})" if axis.accepted else ""
         text = f"--set {axis.name}={axis.default}: {axis.help}{accepted}"
         print(textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="      "))
     print()

@@ -1060,7 +1060,8 @@ def _model(command: argparse.ArgumentParser) -> None:
         "  kiviat model validate                            all machines\n"
         "  kiviat model validate altix-bx2 --sensitivity    one, and the effect of its assumptions\n"
         "  kiviat model validate mine.toml --rows mine.csv  hold your model to your measurements\n",
-        "Rows that a model was fitted to are not used here, so the errors are those of predictions.",
+        "Rows that a model was fitted to are left out. Most others were known when the models were made, so "
+        "their errors are not those of blind predictions.",
     )
     validate.add_argument(
         "machines", nargs="*", metavar="MACHINE", help="machines to validate (default: all)"

@@ -118,6 +118,8 @@ def _validate(request: ModelValidateRequest) -> int:
         fitted = _judged(machine, own)
         stored = compared(machine, today, pairs, zip(own, fitted, strict=True))
         errors = _errors(stored)
+        if rows:  # each of the user's own counts
+            errors = [abs(verdict.error) for _, verdict in pairs if verdict.error is not None]
         everything += errors
         if tell:
             _print(machine, judged, errors, request.sensitivity)

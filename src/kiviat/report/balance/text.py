@@ -37,7 +37,7 @@ def cell_text(axis: Axis, cell: Cell) -> str:
 
 
 def interval_text(axis: Axis, cell: Cell) -> str:
-    """Return "0.35 – 0.37 B/flop, 90 % at least", or nothing."""
+    """Return "0.35 – 0.37 B/flop, 87 % at least", or nothing."""
     if cell.low is None or cell.high is None:
         return ""
     low, high = (cell.high, cell.low) if axis.inverse else (cell.low, cell.high)
@@ -104,22 +104,19 @@ def _stands(system: System) -> str:
     return f"{system.name} {does} {format_value(hpl, 'flop/s')} in HPL{processes}{of}{bytes_}."
 
 
-_UNNAMED = "machines that the paper does not name"
-
-
 def _leads(result: Balance) -> str:
     """Return the systems with the largest values, and their axes."""
-    leads: dict[str, list[str]] = {}
+    leads: dict[tuple[str, str], list[str]] = {}  # name and verb
     for column, axis in enumerate(AXES):
         for line, system in enumerate(result.systems):
             if result.leads(line, column):
-                leads.setdefault(_UNNAMED if system.maxima else system.name, []).append(axis.title)
+                holder = result.cells[line][column].holder
+                unnamed = (f"machines that {system.source} do not name", "lead")
+                who = unnamed if system.maxima and not holder else (holder or system.name, "leads")
+                leads.setdefault(who, []).append(axis.title)
                 break
     ordered = sorted(leads.items(), key=lambda entry: -len(entry[1]))
-    told = [
-        f"{name} {'lead' if name == _UNNAMED else 'leads'} on {len(titles)} ({', '.join(titles)})"
-        for name, titles in ordered
-    ]
+    told = [f"{who} {verb} on {len(titles)} ({', '.join(titles)})" for (who, verb), titles in ordered]
     if not told:
         return "No system leads on any axis: each ratio over HPL that is largest is due to a low HPL."
     return f"Of the {len(AXES)} axes {'; '.join(told)}."

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kiviat.analysis.aggregate.pair_matrices import Curve, b_eff_curves, curve_of, curves_of
 from kiviat.analysis.aggregate.tables import Grid
+from kiviat.record.plain import whole_number
 from kiviat.record.traits import TraitsByName
 from kiviat.record.units import format_value
 from kiviat.report.html.figure import Figure, Line, Panel, RunLabel, numbered
@@ -87,7 +88,7 @@ def _figure(drawing: Drawing, grids: Sequence[Grid], runs: Sequence[RunLabel], s
             for grid in grids
             if grid.name == table
             and grid.has(*expected)
-            and all(map(str.isdecimal, grid.values_of(drawing.x)))
+            and not any(whole_number(value) is None for value in grid.values_of(drawing.x))
         ]
         axes = sorted({axis for grid in of_table for axis in grid.axes})
         curves = _curves(drawing, of_table, axes, runs)
