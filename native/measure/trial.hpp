@@ -73,6 +73,7 @@ class Trial {
   bool may_be_root() const { return shift_ != 0 || rank_ == root_; }  // whether this rank is the root of some call
   // Value of an axis, or its default. integer() throws UsageError if it is not a whole number.
   std::int64_t integer(std::string_view axis) const;
+  int count_of(std::string_view axis) const { return static_cast<int>(integer(axis)); }  // of axes whose bounds fit
   std::string text(std::string_view axis) const;
   // Declares the number of busy threads of each rank: the result is marked if there are fewer processors.
   void uses_threads(int threads) { result_.oversubscribed = threads > session_.processors_per_rank; }

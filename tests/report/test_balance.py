@@ -100,6 +100,8 @@ def test_the_diagram_is_read_with_the_arrow_keys(open_page: Open) -> None:
     picture.press("ArrowRight")
     expect(tip).to_be_visible()
     first = tip.inner_text()
+    spoken = page.locator(".spoken[role=status]").last  # always there, else screen readers miss changes
+    assert spoken.text_content() == tip.text_content()
     picture.press("ArrowRight")
     assert tip.inner_text() not in ("", first)
     picture.press("ArrowLeft")

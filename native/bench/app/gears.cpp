@@ -79,7 +79,7 @@ class Program {
   explicit Program(Trial& t)
       : t_(t),
         train_(train_of(t)),
-        steps_(static_cast<int>(t.integer("steps"))),
+        steps_(t.count_of("steps")),
         computed_(host::carries_payload()),
         ranks_(static_cast<std::size_t>(t.ranks())),
         exchange_(t.comm(), computed_) {

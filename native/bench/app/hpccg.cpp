@@ -50,7 +50,7 @@ class Program {
   static PhaseNames phase_names() { return {{"waxpby", "ddot", "sparsemv"}, {"halo", "allreduce"}}; }
   explicit Program(Trial& t)
       : t_(t),
-        steps_(static_cast<int>(t.integer("steps"))),
+        steps_(t.count_of("steps")),
         domain_(domain_of(t, t.rank())),
         rows_(domain_.rows()),
         plane_(domain_.plane()),

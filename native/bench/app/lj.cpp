@@ -55,7 +55,7 @@ class Program {
  public:
   explicit Program(Trial& t)
       : t_(t),
-        steps_(static_cast<int>(t.integer("steps"))),
+        steps_(t.count_of("steps")),
         shape_(shape_of(t)),
         md_(t.comm(), shape_.crystal, Subdomain(shape_.crystal, shape_.grid, t.rank()), phases_) {}
 

@@ -22,7 +22,7 @@ constexpr int most_repetitions = 10;
 
 class Study {
  public:
-  explicit Study(Trial& t) : t_(t), scope_(scope_of(t)), threads_(static_cast<int>(t.integer("threads"))) {
+  explicit Study(Trial& t) : t_(t), scope_(scope_of(t)), threads_(t.count_of("threads")) {
     const std::int64_t given = integer_or(t, "n", 0);
     if (host::carries_payload()) blas_ = agreed_blas(t, threads_);
     order_ = given ? given : automatic_order();

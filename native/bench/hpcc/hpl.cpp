@@ -75,7 +75,7 @@ class Study {
   static Plan plan_of(const Trial& t) {
     Plan plan;
     plan.grid = grid_shape(t);
-    plan.depth = static_cast<int>(t.integer("depth"));
+    plan.depth = t.count_of("depth");
     plan.threads = openmp_threads(t);
     plan.seed = t.seed();
     if (const std::string route = t.text("bcast"); route != "auto") plan.route = route_named(route);

@@ -19,7 +19,7 @@ inline std::vector<Axis> grid_axes() {
 class NeighbourGrid {
  public:
   // `call` is the collective. Throws Skip if the MPI does not implement it. Collective.
-  NeighbourGrid(const Trial& t, const char* call) : dimensions_(static_cast<int>(t.integer("dimensions"))) {
+  NeighbourGrid(const Trial& t, const char* call) : dimensions_(t.count_of("dimensions")) {
     // SMPI's functions do nothing, successfully.
     if (vendor().name == "SMPI") throw Skip(std::string("this MPI has no ") + call + ": SMPI does not implement it");
     std::vector<int> extents(static_cast<std::size_t>(dimensions_), 0);

@@ -45,7 +45,7 @@ class OneSided {
   explicit OneSided(Trial& t)
       : trial_(t),
         halves_(t),
-        operations_(window_of(t)),
+        operations_(t.count_of("window")),
         count_(t.count()),
         bytes_(static_cast<std::size_t>(t.bytes())),
         epoch_(epoch_of(t.text("epoch"))),

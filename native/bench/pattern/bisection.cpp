@@ -8,7 +8,7 @@
 using namespace kiviat;
 
 static void bisection(Trial& t) {
-  const int halves = static_cast<int>(t.integer("halves"));
+  const int halves = t.count_of("halves");
   Flood flood(t, t.integer("long"), seconds_of_axis(t, "time_ms"));
   t.study([&] {
     std::vector<std::string> names = {"fixed"};

@@ -5,7 +5,7 @@
 using namespace kiviat;
 
 static void dense_random(Trial& t) {
-  Dense dense(t, static_cast<int>(t.integer("phases")), [&](int phase) {
+  Dense dense(t, t.count_of("phases"), [&](int phase) {
     return random_phase(t.ranks(), t.seed() + static_cast<std::uint64_t>(phase), t.rank());
   });
   t.study(std::ref(dense));

@@ -18,7 +18,7 @@ class Fan {
       : t_(t),
         into_root_(way == Way::in),
         peers_(t.rank() == 0 ? peers_of_root(t) : 1),
-        window_(window_of(t)),
+        window_(t.count_of("window")),
         count_(bytes_of(t)),
         phase_s_(seconds_of_axis(t, "phase_ms")),
         numbers_(numbers_of(t)),
@@ -56,7 +56,7 @@ class Fan {
 
   static int bytes_of(const Trial& t) {
     if (t.bytes() == 0) throw Skip("bytes=0: empty messages have no bandwidth; give at least 1");
-    Trial::fitting(peers_of_root(t) * static_cast<std::int64_t>(window_of(t) + 1), "messages at once");
+    Trial::fitting(peers_of_root(t) * static_cast<std::int64_t>(t.count_of("window") + 1), "messages at once");
     return t.count();
   }
 

@@ -16,7 +16,7 @@ class RingStudy {
       : t_(t), long_bytes_(t.integer("long")), as_hpcc_(t.text("rule") == "hpcc"), exchange_(t, long_bytes_) {}
 
   void operator()() {
-    const int latency_rings = number_of("latency_rings"), bandwidth_rings = number_of("bandwidth_rings");
+    const int latency_rings = t_.count_of("latency_rings"), bandwidth_rings = t_.count_of("bandwidth_rings");
     const std::vector<int> natural = natural_order(t_.ranks());
     const double natural_latency_s = seconds(natural, short_bytes), natural_long_s = seconds(natural, long_bytes_);
     t_.report("natural_latency", natural_latency_s);
@@ -40,8 +40,6 @@ class RingStudy {
   static constexpr std::int64_t short_bytes = 8;
   static constexpr int repetitions = 3;
   static constexpr double loop_s = 5e-3;
-
-  int number_of(const char* axis) { return static_cast<int>(t_.integer(axis)); }
 
   // Returns the seconds of one of the messages that each rank sends, at least two with rule=hpcc.
   double seconds(const std::vector<int>& order, std::int64_t bytes) {

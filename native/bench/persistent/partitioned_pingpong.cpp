@@ -26,7 +26,7 @@ class PartitionedPingPong {
   explicit PartitionedPingPong(Trial& t)
       : t_(t),
         peer_(1 - t.rank()),
-        partitions_(static_cast<int>(t.integer("partitions"))),
+        partitions_(t.count_of("partitions")),
         form_s_(seconds_of_axis(t, "form_ms")),
         m_(t, peer_),
         out_(m_.out.first().data()),

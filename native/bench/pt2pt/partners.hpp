@@ -43,8 +43,6 @@ inline Axis window_axis() {
   return {"window", "64", "messages", "messages in flight per pair (IMB uses 256)", window_bounds};
 }
 
-inline int window_of(const Trial& t) { return static_cast<int>(t.integer("window")); }
-
 // Returns how many messages of `bytes` bytes a checked window has. While windows are timed, their messages share
 // memory, as in the programs of IMB and OSU, and only the last to arrive could be looked at. So checks send windows
 // whose messages lie side by side: as many as fit into 1 MiB, and at least `least`.

@@ -5,7 +5,7 @@
 using namespace kiviat;
 
 static void uniband(Trial& t) {
-  const int count = t.count(), window = window_of(t), checked = checked_window(window, t.bytes(), 2);
+  const int count = t.count(), window = t.count_of("window"), checked = checked_window(window, t.bytes(), 2);
   const Halves halves(t);
   const bool sender = halves.first;
   const int peer = halves.partner;

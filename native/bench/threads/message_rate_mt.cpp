@@ -5,7 +5,7 @@
 using namespace kiviat;
 
 static void message_rate_mt(Trial& t) {
-  const int window = window_of(t), checked = checked_window(window, t.bytes(), 2);
+  const int window = t.count_of("window"), checked = checked_window(window, t.bytes(), 2);
   ThreadPairs pairs(t);
   const bool sender = pairs.halves.first;
   std::vector<Buffer*> apart;

@@ -25,7 +25,7 @@ class ThreadPairs {
   explicit ThreadPairs(Trial& t)
       : halves(t),
         count(t.count()),
-        team(threads_of(t)),
+        team(t.count_of("threads")),
         own_communicators_(t.text("channel") == "communicator"),
         channels_(team.size(), {t.comm(), 0}) {
     t.uses_threads(team.size());
@@ -67,8 +67,6 @@ class ThreadPairs {
   static constexpr double least_batch_s = 2e-3;
 
  private:
-  static int threads_of(const Trial& t) { return static_cast<int>(t.integer("threads")); }
-
   struct Messages {
     Buffer *out, *in;
     std::size_t offset;  // position of the thread's messages in the rank's payload

@@ -3,9 +3,13 @@
   "use strict";
   const tip = document.createElement("div");
   tip.className = "tip";
-  tip.setAttribute("role", "status");
+  tip.setAttribute("aria-hidden", true);
   tip.hidden = true;
-  document.body.append(tip);
+  // Screen readers announce changes of an element that stays where it is.
+  const spoken = document.createElement("div");
+  spoken.className = "spoken";
+  spoken.setAttribute("role", "status");
+  document.body.append(tip, spoken);
   // Marks of several systems can lie above each other: all of them speak.
   const show = (marks) => {
     tip.textContent = marks.map((mark) => mark.dataset.tip).join("\n\n");
@@ -40,7 +44,7 @@
   document.querySelectorAll("svg:has([data-tip])").forEach((picture) => {
     let chosen = -1;
     picture.setAttribute("tabindex", 0);
-    picture.setAttribute("role", "application"); // of an image, screen readers would keep the arrow keys to themselves
+    picture.setAttribute("role", "application"); // screen readers pass no arrow keys to images
     picture.addEventListener("keydown", (event) => {
       const marks = [...picture.querySelectorAll(":not(.off) > [data-tip]")];
       if (event.key === "Escape") leave();
@@ -51,6 +55,7 @@
       chosen = (Math.max(chosen, STEPS[event.key] > 0 ? -1 : 0) + STEPS[event.key] + marks.length) % marks.length;
       marks[chosen].classList.add("chosen");
       show([marks[chosen]]);
+      spoken.textContent = tip.textContent;
     });
     picture.addEventListener("blur", leave);
   });

@@ -353,7 +353,7 @@
     for (const panel of chart.panels) {
       const svg = panel.querySelector("svg.chart");
       svg.setAttribute("tabindex", 0);
-      svg.setAttribute("role", "application"); // of an image, screen readers would keep the arrow keys to themselves
+      svg.setAttribute("role", "application"); // screen readers pass no arrow keys to images
       svg.addEventListener("pointermove", (event) => pointed(chart, panel, svg, event));
       svg.addEventListener("pointerdown", (event) => pointed(chart, panel, svg, event));
       svg.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && clear(chart));
