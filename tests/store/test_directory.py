@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 from kiviat.record import InputError, schema
 from kiviat.store import RunDirectory, read_run
 from kiviat.store.lock import Writer
+from kiviat.store.names import summaries
 from kiviat.store.read import load
 from tests.store.made_up import MACHINE, PLAN, launch, metric, record
 
@@ -62,6 +63,25 @@ def test_a_reader_sees_the_old_run_or_the_new_one(run: RunDirectory) -> None:
         run.set_launch(launch(0, 0))
         assert json.load(old)["launches"] == []
     assert len(read_run(run.path).launches) == 1
+
+
+@pytest.mark.parametrize("by", ["files", "names"])
+def test_a_run_that_ends_while_it_is_read_is_not_interrupted(
+    by: str, home: Path, run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its writer ends after run.json is read as "running", and before its lock is looked at."""
+
+    def ends(path: Path) -> bool:
+        if json.loads((path / "run.json").read_text())["state"] == "running":
+            run.finish()
+        return False
+
+    monkeypatch.setattr(f"kiviat.store.{by}.has_living_writer", ends)
+    states = {
+        "files": lambda: [read_run(run.path).state],
+        "names": lambda: [of.state for _, of in summaries(home)],
+    }
+    assert states[by]() == ["complete"]
 
 
 def test_not_a_number_is_not_json(run: RunDirectory) -> None:

@@ -37,7 +37,9 @@ def read_run_json(path: Path) -> dict[str, Any]:
     """Return the content of run.json in the folder `path`, including keys unknown to the schema."""
     run = _written_run_json(path)
     if run["state"] == "running" and not has_living_writer(path):
-        run["state"] = "interrupted"
+        run = _written_run_json(path)  # again, because the writer may have finished meanwhile
+        if run["state"] == "running":
+            run["state"] = "interrupted"
     return run
 
 

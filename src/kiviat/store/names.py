@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from kiviat.record import InputError
-from kiviat.store.files import RUN_FILE, read_written_run
+from kiviat.store.files import RUN_FILE, read_run, read_written_run
 from kiviat.store.index import Index, RunSummary
 from kiviat.store.lock import has_living_writer
 
@@ -50,7 +49,7 @@ def _readable(path: Path, index: Index) -> RunSummary | None:
     try:
         summary = index.summary(path.name, path / RUN_FILE, lambda: RunSummary.of(read_written_run(path)))
         if summary is not None and summary.state == "running" and not has_living_writer(path):
-            return replace(summary, state="interrupted")
+            return RunSummary.of(read_run(path))  # which may have finished meanwhile
         return summary
     except (FileNotFoundError, NotADirectoryError) as error:
         if not (path / RUN_FILE).is_symlink():
