@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.launch.mpi.command_line import taken_apart, toolchain_of
+from kiviat.launch.mpi.command_line import taken_apart, toolchain_of, variables_of
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.record import InputError
 from kiviat.store import RunDirectory
@@ -95,6 +95,10 @@ def test_commands_are_taken_apart(openmpi: Toolchain) -> None:
     assert (found.ranks, found.options) == (4, ("-x", "A=1", "--mca", "btl", "tcp,self"))
     assert found.program[0].endswith("/sh") and found.program[1:] == ("-c", "true")
     assert toolchain_of(launcher, None).family == "openmpi"
+    # Hydra takes NAME=VALUE, too, and its -l has no value.
+    found = taken_apart(["mpiexec.hydra", "-genv", "A=1", "-l", "-n", "4", "true"])
+    assert (found.ranks, found.options) == (4, ("-genv", "A=1", "-l"))
+    assert variables_of(("-genv", "A=1", "-genv", "B", "2"), "srun") == {"A": "1", "B": "2"}
 
 
 @pytest.mark.parametrize(
@@ -105,6 +109,8 @@ def test_commands_are_taken_apart(openmpi: Toolchain) -> None:
         ("mpirun -n 4", "has no program"),
         ("mpirun -n 4 --hostfile h sh", "--hostfile in .* places ranks"),
         ("mpirun -n 4 --map-by=core sh", "--map-by=core in .* places ranks"),
+        ("mpirun -n 4 --pernode sh", "--pernode in .* places ranks"),
+        ("mpirun -n 2 sh : -n 3 sh", "starts several programs"),
         ("mpirun -n 4 ./not-there", "'./not-there' in .* is not a program"),
     ],
 )

@@ -196,16 +196,23 @@ def test_a_marker_is_orphaned_only_here_and_only_when_its_kiviat_is_gone() -> No
     assert Marker.parse("nonsense") is None
 
 
-@pytest.mark.parametrize("kernel", ["new", "before 5.3"])
+def without_descriptors(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the system one that has no descriptors of processes."""
+    if kernel == "with Conda's Python":
+        monkeypatch.delattr(os, "pidfd_open")
+    elif kernel != "new":
+        code = errno.ENOSYS if kernel == "before 5.3" else errno.EPERM
+        monkeypatch.setattr(os, "pidfd_open", Mock(side_effect=OSError(code, os.strerror(code))))
+
+
+@pytest.mark.parametrize("kernel", ["new", "before 5.3", "in an old container", "with Conda's Python"])
 def test_every_process_of_a_launch_is_ended(
     tmp_path: Path, kernel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every process of a launch is ended: one in another session, one in another session that ignores
     SIGTERM, and one whose parent has ended.
     """
-    if kernel != "new":
-        missing = OSError(errno.ENOSYS, "Function not implemented")
-        monkeypatch.setattr("kiviat.launch.process.processes.os.pidfd_open", Mock(side_effect=missing))
+    without_descriptors(kernel, monkeypatch)
     script = "setsid sleep 60 & setsid sh -c 'trap \"\" TERM; sleep 61; sleep 61' & (sleep 62 &) ; sleep 63"
     execution = Execution(["sh", "-c", script], {}, tmp_path, Marker.new())
     wait_until(lambda: len(processes.of_launch(execution.marker)) == 6)
@@ -222,9 +229,7 @@ def test_every_process_of_a_launch_is_ended(
 @pytest.mark.parametrize("kernel", ["new", "before 5.3"])
 def test_the_end_of_a_launch_is_noticed(tmp_path: Path, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The end of a launch is noticed at once, not at the next poll, 0.1 s later on average."""
-    if kernel != "new":
-        missing = OSError(errno.ENOSYS, "Function not implemented")
-        monkeypatch.setattr("kiviat.launch.process.processes.os.pidfd_open", Mock(side_effect=missing))
+    without_descriptors(kernel, monkeypatch)
     begin = time.monotonic()
     execution = Execution(["sh", "-c", "sleep 2; exit 3"], {}, tmp_path, Marker.new())
     assert execution.wait(0.01) is None

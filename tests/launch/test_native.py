@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kiviat.launch.mpi.mpiexec import LauncherOptions, command, environment, that_matter
+from kiviat.launch.mpi.mpiexec import LauncherOptions, command, environment, launcher, that_matter
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.vendors import fits, vendors
 from kiviat.launch.process.execution import last_words
+from kiviat.launch.schedulers.scheduler import schedulers
 from kiviat.launch.substrates.launch_spec import LaunchSpec
+from kiviat.launch.substrates.scheduled import Scheduled, slots_of
+from kiviat.record import InputError
 
 
 def made(family: str, version: str) -> Toolchain:
@@ -62,6 +67,59 @@ def test_what_the_user_set_stays() -> None:
 def test_another_launcher() -> None:
     options = LauncherOptions(launcher="srun --mpi=pmix -n {ranks}", oversubscribed=True)
     assert command(OPENMPI_4, 8, ["b", "-x"], options) == ["srun", "--mpi=pmix", "-n", "8", "b", "-x"]
+    with pytest.raises(InputError, match="--launcher is 'srun --mpi=pmix"):
+        command(OPENMPI_4, 8, ["b"], replace(options, bind="core"))
+    with pytest.raises(InputError, match="--place, --ppn and --bind are options for mpiexec"):
+        launcher(OPENMPI_4, 8, options, ["--map-by", "seq"])
+    own = replace(options, launcher="mpirun -n {ranks}")
+    assert launcher(OPENMPI_4, 8, own, ["--map-by", "seq"]) == ["mpirun", "-n", "8", "--map-by", "seq"]
+
+
+@pytest.fixture
+def srun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put an srun on PATH that knows PMIx the first time that it is asked, and fails afterwards."""
+    file = tmp_path / "srun"
+    file.write_text("#!/bin/sh\n[ ! -e $0.asked ] || exit 1\n: > $0.asked\necho cray_shasta pmix >&2\n")
+    file.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    return file
+
+
+def test_all_launches_of_a_run_have_the_same_launcher(srun: Path, tmp_path: Path) -> None:
+    """While Slurm's controller did not answer, mpiexec once took srun's place, without a word."""
+    slurm = Scheduled(schedulers()["slurm"])
+    bound = LauncherOptions(bind="core", root=False)
+    for _ in range(2):
+        words = slurm.start(OPENMPI_4, 8, tmp_path, bound).launcher
+        assert words[:3] == ("srun", "--mpi=pmix", "--ntasks=8")
+        assert "--cpu-bind=cores" in words and "--export=ALL" in words
+    with pytest.raises(InputError, match="`srun --mpi=list` failed"):
+        Scheduled(schedulers()["slurm"]).start(OPENMPI_4, 8, tmp_path, bound)
+
+
+def test_a_job_that_has_so_many_ranks_on_a_node_needs_no_list_of_nodes(tmp_path: Path) -> None:
+    """PBS and LSF list no nodes to Kiviat, and every job of `-n 4x4` once ended for want of them."""
+    pbs = Scheduled(schedulers()["pbs"])
+    spread = LauncherOptions(per_node=4, root=False)
+    assert pbs.start(OPENMPI_4, 16, tmp_path, spread).launcher == ("/m/mpiexec", "-n", "16")
+    with pytest.raises(InputError, match="PBS does not list here"):
+        pbs.start(OPENMPI_4, 16, tmp_path, replace(spread, place="cyclic"))
+
+
+@pytest.mark.parametrize(
+    ("job", "slots"),
+    [
+        ({"SLURM_JOB_CPUS_PER_NODE": "128(x2),64"}, [128, 128, 64]),
+        ({"SLURM_JOB_CPUS_PER_NODE": "128(x2)", "SLURM_CPUS_PER_TASK": "32"}, [4, 4]),
+        (
+            {"SLURM_JOB_CPUS_PER_NODE": "128(x2)", "SLURM_NTASKS": "5", "SLURM_TASKS_PER_NODE": "3,2"},
+            [3, 2],
+        ),
+        ({"SLURM_JOB_CPUS_PER_NODE": "8(x2)", "SLURM_TASKS_PER_NODE": "1(x2)"}, [8, 8]),
+    ],
+)
+def test_a_node_has_room_for_its_tasks(job: dict[str, str], slots: list[int]) -> None:
+    assert slots_of(job) == slots
 
 
 def test_arguments_of_the_user_go_to_mpiexec() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kiviat.cli.subcommands.run_job import options_given
 from kiviat.launch.schedulers.scheduler import Request, render, schedulers
 from kiviat.record import InputError
 
@@ -78,6 +79,32 @@ def test_an_option_is_one_option_of_one_line(name: str, tmp_path: Path) -> None:
         assert shlex.split(added, comments=False)[1:] in ([f"--q={value}"], ["-q", value])
         assert executed(script, tmp_path) == {"ran"}
         (tmp_path / "ran").unlink()
+
+
+@pytest.mark.parametrize(
+    ("on", "options"),
+    [
+        ("slurm:partition=debug,account=ours", {"partition": "debug", "account": "ours"}),
+        ("slurm:nodelist=n1,n2,exclusive", {"nodelist": "n1,n2", "exclusive": ""}),
+        ("slurm", {}),
+    ],
+)
+def test_options_may_be_flags_and_lists(on: str, options: dict[str, str]) -> None:
+    assert options_given(on) == options
+
+
+@pytest.mark.parametrize("on", ["slurm:exclusve", "slurm:=debug", "slurm:exclusive,n2"])
+def test_other_words_are_refused(on: str) -> None:
+    with pytest.raises(InputError, match="is not of the form OPTION=VALUE"):
+        options_given(on)
+
+
+@pytest.mark.parametrize(("name", "flag"), [("slurm", "exclusive"), ("lsf", "x"), ("flux", "exclusive")])
+def test_a_flag_has_no_value(name: str, flag: str, tmp_path: Path) -> None:
+    script = render(schedulers()[name], replace(request(tmp_path), options={flag: "", "q": "debug"}))
+    dashes = "-" if name == "lsf" else "--"
+    assert f"{MARKS[name]} {dashes}{flag}" in directives(name, script)
+    assert executed(script, tmp_path) == {"ran"}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,6 +5,7 @@
 #PBS -r y
 #PBS -l walltime=01:15:00
 #PBS -l select=4:ncpus=4:mpiprocs=4
+#PBS -l place=scatter
 #PBS -q debug
 
 cd "$PBS_O_WORKDIR" || exit 1

@@ -113,6 +113,11 @@ def run_once(request: RunRequest) -> tuple[int, Path | None]:
             raise InputError(
                 f"--on {scheduler.name} needs a number of ranks: give -n RANKS or -n NODESxRANKS"
             )
+        if scheduler and not scheduler.hosts and (request.where.place or request.where.bind):
+            raise InputError(
+                f"--place and --bind need the nodes of the job, which {scheduler.title} does not list; leave "
+                "them out (-n NODESxRANKS works), or place ranks by --launcher"
+            )
         planned = _planned(request, resumed, programs, substrate)
         if not scheduler:
             _refuse_unplaceable(planned)

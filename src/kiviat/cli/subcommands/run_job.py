@@ -14,7 +14,7 @@ from kiviat.cli.subcommands.run_job_note import note_job, release
 from kiviat.cli.text.values import duration
 from kiviat.cli.visible import visible_cell
 from kiviat.launch.process.signals import Interrupts
-from kiviat.launch.schedulers.scheduler import Ending, Request, Scheduler, State, render
+from kiviat.launch.schedulers.scheduler import Ending, Request, Scheduler, State, render, schedulers
 from kiviat.plan import Estimate, Plan
 from kiviat.record import InputError, NotStartedError
 from kiviat.record.files import read_text
@@ -31,7 +31,6 @@ _MOST_SILENT = 5
 
 def job_of(request: RunRequest, plan: Plan, expected: Estimate, folder: Path) -> Request:
     """Return the job's resources: ranks for the largest launch, and time for the longest estimate."""
-    options = dict(_option(word) for word in _words(request.where.on or ""))
     minutes = math.ceil(1.5 * expected.at_most_s / 60) + 5
     return Request(
         name=f"kiviat-{plan.name}",
@@ -40,19 +39,25 @@ def job_of(request: RunRequest, plan: Plan, expected: Estimate, folder: Path) ->
         ranks=max(plan.worlds()),
         per_node=request.where.ppn,
         minutes=minutes,
-        options=options,
+        options=options_given(request.where.on or ""),
     )
 
 
-def _words(on: str) -> list[str]:
-    return [word for word in on.partition(":")[2].split(",") if word]
-
-
-def _option(word: str) -> tuple[str, str]:
-    name, equals, value = word.partition("=")
-    if not (name and equals and value):
-        raise InputError(f"--on: {word!r} is not of the form OPTION=VALUE, such as partition=debug")
-    return name, value
+def options_given(on: str) -> dict[str, str]:
+    """Return the options after "slurm:"; flags have the value "", and values may contain commas."""
+    scheduler, _, text = on.partition(":")
+    found: dict[str, str] = {}
+    for word in filter(None, text.split(",")):
+        name, equals, value = word.partition("=")
+        if name and equals and value:
+            found[name] = value
+        elif word in schedulers()[scheduler].flags:
+            found[word] = ""
+        elif found and (last := next(reversed(found))) and found[last] and not equals:
+            found[last] += f",{word}"
+        else:
+            raise InputError(f"--on: {word!r} is not of the form OPTION=VALUE, such as partition=debug")
+    return found
 
 
 def _command(request: RunRequest, folder: Path) -> str:

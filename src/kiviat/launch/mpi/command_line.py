@@ -29,6 +29,8 @@ def taken_apart(words: Sequence[str]) -> LauncherCommand:
     said = " ".join(words)
     known = launcher_options()
     values = dict.fromkeys(known.one, 1) | dict.fromkeys(known.two, 2)
+    if ":" in words:
+        raise InputError(f"`{said}` starts several programs, separated by `:`; give a command with one")
     ranks: int | None = None
     options: list[str] = []
     at = 1
@@ -46,6 +48,8 @@ def taken_apart(words: Sequence[str]) -> LauncherCommand:
             at += 1 if "=" in words[at] else 2
             continue
         count = 1 + (0 if "=" in words[at] else values.get(name, 0))
+        if name in known.variables and "=" in "".join(words[at + 1 : at + 2]):  # -genv NAME=VALUE of Hydra
+            count = 2
         if name not in known.needless:
             options += words[at : at + count]
         at += count
@@ -56,7 +60,7 @@ def taken_apart(words: Sequence[str]) -> LauncherCommand:
     program = shutil.which(words[at])
     if program is None:
         raise InputError(
-            f"{words[at]!r} in `{said}` is not a program; write options that have values as --option=value"
+            f"{words[at]!r} in `{said}` is not a program; leave it out, with {words[at - 1]} if that needs it"
         )
     return LauncherCommand(words[0], ranks, tuple(options), (str(Path(program).absolute()), *words[at + 1 :]))
 
@@ -75,8 +79,8 @@ def variables_of(options: Sequence[str], launcher: str) -> dict[str, str]:
             variable, given, value = next(words, "").partition("=")
             found |= {variable: value} if given else {}
         elif name in known.variables:
-            variable = next(words, "")
-            found[known.variables[name] + variable] = next(words, "")
+            variable, given, value = next(words, "").partition("=")
+            found[known.variables[name] + variable] = value if given else next(words, "")
         elif name not in known.inheriting:
             raise InputError(
                 f"{name} is an option of mpiexec, but {launcher} starts the ranks here; leave it out"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.vendors import LaunchCondition, Need, vendors
+from kiviat.record import InputError
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,19 @@ def _needs(toolchain: Toolchain, options: LauncherOptions) -> list[Need]:
 def launcher(
     toolchain: Toolchain, world: int, options: LauncherOptions, placed: Sequence[str] = ()
 ) -> list[str]:
-    """Return the words before the program; `placed` are the arguments that place the ranks."""
+    """Return the words before the program; `placed` are the arguments that place the ranks.
+
+    Raise InputError if ranks are to be placed or bound by mpiexec's options, and `--launcher` is another one.
+    """
     if options.launcher:
-        return [*(word.replace("{ranks}", str(world)) for word in shlex.split(options.launcher)), *placed]
+        words = [word.replace("{ranks}", str(world)) for word in shlex.split(options.launcher)]
+        own = bool(words) and Path(words[0]).name.partition(".")[0] in toolchain.vendor.launchers
+        if (placed and not own) or "bind" in options.conditions:
+            raise InputError(
+                f"--place, --ppn and --bind are options for mpiexec, and --launcher is {options.launcher!r}; "
+                "give it such options of its own, and leave these out"
+            )
+        return [*words, *placed]
     added = [argument for need in _needs(toolchain, options) for argument in need.arguments]
     return [str(toolchain.mpiexec), "-n", str(world), *added, *placed, *options.arguments]
 

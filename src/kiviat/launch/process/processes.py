@@ -8,7 +8,6 @@ their number, never by their name.
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import socket
@@ -156,15 +155,17 @@ def end_all(find: Callable[[], list[int]], grace_s: float = 0.0, limit_s: float 
 
 
 def descriptor_of(pid: int) -> int | None:
-    """Return a descriptor of a process, which becomes readable when it exits; None before Linux 5.3.
+    """Return a descriptor of a process, which becomes readable when it exits.
 
-    Raise ProcessLookupError if the process is gone.
+    None where there are none: before Linux 5.3, in old containers, and in Conda's Python. Raise
+    ProcessLookupError if the process is gone.
     """
+    pidfd_open = getattr(os, "pidfd_open", None)
     try:
-        return os.pidfd_open(pid)
-    except OSError as error:
-        if error.errno != errno.ENOSYS:
-            raise
+        return None if pidfd_open is None else int(pidfd_open(pid))
+    except ProcessLookupError:
+        raise
+    except OSError:
         return None
 
 

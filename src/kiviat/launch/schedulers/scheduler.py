@@ -45,7 +45,8 @@ class Scheduler:
     they are tried until the output matches one of `endings`, whose first match counts.
 
     `launcher` starts ranks instead of mpiexec if `pmis` reports the process manager interface that the MPI
-    needs.
+    needs; `binding` are its options that bind ranks to cores. `hosts` lists a job's nodes, on which Kiviat
+    can place ranks. `flags` are options without a value.
     """
 
     name: str
@@ -65,7 +66,9 @@ class Scheduler:
     endings: Mapping[Ending, str]
     launcher: tuple[str, ...] = ()
     pmis: tuple[str, ...] = ()
+    binding: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
     submit_by_input: bool = False
 
     def is_inside(self, environment: Mapping[str, str]) -> bool:

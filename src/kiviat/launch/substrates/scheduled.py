@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from kiviat.launch.mpi import mpiexec
 from kiviat.launch.mpi.command_line import variables_of
 from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain, answer
+from kiviat.launch.process import children
 from kiviat.launch.schedulers.scheduler import Scheduler
 from kiviat.launch.substrates.cores import available_cores
 from kiviat.launch.substrates.launch_spec import LaunchSpec
@@ -17,6 +22,9 @@ from kiviat.launch.substrates.substrate import Substrate, arguments_of, environm
 from kiviat.machine.topology import Node, Topology
 from kiviat.placement import emit
 from kiviat.record import InputError
+from kiviat.record.plain import whole_number
+
+_ANSWER_TIMEOUT_S = 30
 
 
 class Scheduled(Substrate):
@@ -47,7 +55,7 @@ class Scheduled(Substrate):
 
     def start(self, toolchain: Toolchain, world: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
         """Return a launch by the scheduler's own launcher; by mpiexec if it has none, or by `--launcher`."""
-        layout = layout_of(self.topology(), world, options) if options.places else None
+        layout = layout_of(self.topology(), world, options) if self._places(options) else None
         environment = mpiexec.environment(toolchain, options, os.environ)
         if options.launcher or not self._launches(toolchain):
             emitted = emit(layout, *toolchain.placement) if layout else None
@@ -57,7 +65,8 @@ class Scheduled(Substrate):
             launcher = [
                 word.format(ranks=world, pmi=toolchain.vendor.pmi) for word in self.scheduler.launcher
             ]
-            words = [*launcher, *arguments_of(emitted, folder)]
+            binding = self.scheduler.binding if "bind" in options.conditions else ()
+            words = [*launcher, *binding, *arguments_of(emitted, folder)]
             environment |= variables_of(options.arguments, launcher[0])
         return LaunchSpec(
             tuple(words),
@@ -72,28 +81,58 @@ class Scheduled(Substrate):
             options.oversubscribed,
         )
 
+    def _places(self, options: LauncherOptions) -> bool:
+        """Return whether Kiviat places the ranks.
+
+        Where the scheduler does not list the job's nodes, the job itself has so many ranks on a node.
+        """
+        return options.places and (bool(self.scheduler.hosts) or replace(options, per_node=None).places)
+
     def _launches(self, toolchain: Toolchain) -> bool:
         """True if the scheduler's launcher can start ranks of this MPI; otherwise mpiexec does."""
-        speaks = self.scheduler.pmis
         return bool(self.scheduler.launcher) and (
-            not speaks or toolchain.vendor.pmi in answer(list(speaks)).split()
+            not self.scheduler.pmis or toolchain.vendor.pmi in self._pmis
         )
+
+    @cached_property
+    def _pmis(self) -> list[str]:
+        """The launcher's answer, asked for once, so that all launches of a run have the same launcher."""
+        question = list(self.scheduler.pmis)
+        try:
+            done = children.run(question, folder=Path("/"), timeout_s=_ANSWER_TIMEOUT_S)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise InputError(f"`{' '.join(question)}` does not answer: {error}; try again later") from None
+        if done.returncode:
+            said = (done.stderr or done.stdout).strip().partition("\n")[0]
+            raise InputError(f"`{' '.join(question)}` failed: {said!r}; try again later, or give --launcher")
+        return f"{done.stdout} {done.stderr}".split()
 
     def topology(self) -> Topology:
         """Return Slurm's nodes. Their cores are unknown, so ranks cannot be bound to them."""
         hosts = answer(list(self.scheduler.hosts)).split() if self.scheduler.hosts else []
-        cores = cores_per_node(os.environ.get("SLURM_JOB_CPUS_PER_NODE", ""))
-        if not hosts or len(cores) != len(hosts):
+        slots = slots_of(os.environ)
+        if not hosts or len(slots) != len(hosts):
             raise InputError(
-                f"--place and --ppn need the nodes of the job, and {self.scheduler.title} does not list "
-                "them here; leave them out, or place ranks by --launcher"
+                f"ranks are placed on the nodes of the job, which {self.scheduler.title} does not list here; "
+                "leave --place, --ppn and --bind out, or place ranks by --launcher"
             )
-        return Topology(tuple(Node(host, granted=count) for host, count in zip(hosts, cores, strict=True)))
+        return Topology(tuple(Node(host, granted=count) for host, count in zip(hosts, slots, strict=True)))
 
 
-def cores_per_node(text: str) -> list[int]:
-    """Return the cores of each node from Slurm's notation: "2(x3),4" means 2, 2, 2, 4."""
-    cores = []
+def slots_of(job: Mapping[str, str]) -> list[int]:
+    """Return the number of ranks that each node of a Slurm job has room for.
+
+    It is that of its tasks, if the job asked for tasks, else of its processors, divided by those of a task.
+    """
+    if "SLURM_NTASKS" in job and (tasks := per_node(job.get("SLURM_TASKS_PER_NODE", ""))):
+        return tasks
+    each = whole_number(job.get("SLURM_CPUS_PER_TASK", "")) or 1
+    return [max(1, processors // each) for processors in per_node(job.get("SLURM_JOB_CPUS_PER_NODE", ""))]
+
+
+def per_node(text: str) -> list[int]:
+    """Return the number of each node from Slurm's notation: "2(x3),4" means 2, 2, 2, 4."""
+    numbers = []
     for count, times in re.findall(r"(\d+)(?:\(x(\d+)\))?", text):
-        cores += [int(count)] * int(times or 1)
-    return cores
+        numbers += [int(count)] * int(times or 1)
+    return numbers
