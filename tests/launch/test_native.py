@@ -127,6 +127,15 @@ def test_arguments_of_the_user_go_to_mpiexec() -> None:
     assert words == ["/m/mpiexec", "-n", "2", "--map-by", "node", "b"]
 
 
+def test_variables_reach_ranks_on_other_nodes() -> None:
+    """Open MPI passes on no other variables than its own; Hydra passes on all."""
+    options = LauncherOptions(environment={"OMP_NUM_THREADS": "1", "OMPI_MCA_pml": "ob1"})
+    assert command(OPENMPI_4, 2, ["b"], options) == ["/m/mpiexec", "-n", "2", "-x", "OMP_NUM_THREADS", "b"]
+    assert command(MPICH_4, 2, ["b"], options) == ["/m/mpiexec", "-n", "2", "b"]
+    own = replace(options, arguments=("-x", "OMP_NUM_THREADS=2"))
+    assert command(OPENMPI_4, 2, ["b"], own) == ["/m/mpiexec", "-n", "2", "-x", "OMP_NUM_THREADS=2", "b"]
+
+
 def test_only_variables_that_matter_to_mpi() -> None:
     user = {"UCX_TLS": "tcp", "OMPI_MCA_pml": "ob1", "HOME": "/root", "FILE_TOKEN": "x", "LD_PRELOAD": "a.so"}
     assert set(that_matter(user)) == {"UCX_TLS", "OMPI_MCA_pml", "LD_PRELOAD"}

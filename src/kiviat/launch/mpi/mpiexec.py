@@ -49,6 +49,10 @@ class LauncherOptions:
         return tuple(condition for condition, holds in asked.items() if holds)
 
 
+# Prefixes of variables that launchers read themselves, or pass on.
+_OF_LAUNCHERS = ("OMPI_", "PRTE_", "PMIX_")
+
+
 def _needs(toolchain: Toolchain, options: LauncherOptions) -> list[Need]:
     """Return the launcher's needs for this MPI version and these options."""
     return toolchain.vendor.needed(options.conditions, toolchain.version)
@@ -71,7 +75,16 @@ def launcher(
             )
         return [*words, *placed]
     added = [argument for need in _needs(toolchain, options) for argument in need.arguments]
+    added += _exports(toolchain, options)
     return [str(toolchain.mpiexec), "-n", str(world), *added, *placed, *options.arguments]
+
+
+def _exports(toolchain: Toolchain, options: LauncherOptions) -> list[str]:
+    """Return the arguments by which ranks on other nodes get the variables that Kiviat adds."""
+    given = {word.partition("=")[0] for word in options.arguments}
+    names = [name for name in environment(toolchain, options, {}) if not name.startswith(_OF_LAUNCHERS)]
+    exports = toolchain.vendor.exports
+    return [word.format(name=name) for name in names if name not in given for word in exports]
 
 
 def command(
