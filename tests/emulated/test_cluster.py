@@ -44,6 +44,17 @@ def test_a_node_is_alone_with_its_link() -> None:
     assert not cluster.folder.exists()
 
 
+@pytest.mark.parametrize(("own", "head"), [("elsewhere", "elsewhere"), ("n1", "n1-head"), ("n3", "n3")])
+def test_the_head_has_no_name_of_a_node(own: str, head: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine called n1, launchers once started the ranks of node n1 on the head."""
+    monkeypatch.setattr("socket.gethostname", lambda: own)
+    before = Path("/proc/sys/kernel/hostname").read_text()
+    with Cluster.up(Spec(2, 1)) as cluster:
+        assert said(cluster, scripts.HEAD, "hostname") == f"{head}\n"
+        assert f"10.77.0.254 {head}" in said(cluster, "n2", "cat", "/etc/hosts")
+    assert Path("/proc/sys/kernel/hostname").read_text() == before
+
+
 def test_ranks_get_short_slices() -> None:
     """Programs on a node get scheduler time slices of 0.1 ms.
 

@@ -158,8 +158,9 @@ class Cluster:
             (self.folder / file).touch()
         (self.folder / scripts.TEMPORARY).mkdir()
         nsenter, unshare, mount = (commands.found(name) or name for name in ("nsenter", "unshare", "mount"))
-        self._write("hosts", scripts.hosts(self.spec, socket.gethostname()), 0o644)
-        self._write("enter", scripts.enter(self.folder, nsenter, unshare, mount, slices), 0o755)
+        head = scripts.head_name(self.spec, socket.gethostname())
+        self._write("hosts", scripts.hosts(self.spec, head), 0o644)
+        self._write("enter", scripts.enter(self.folder, head, nsenter, unshare, mount, slices), 0o755)
         self._write("agent", scripts.agent(self.folder), 0o755)
         self._run(["sh"], "make", scripts.make(self.spec, wire))
         if wire and self.spec.nodes > 1:

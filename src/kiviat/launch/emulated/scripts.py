@@ -148,12 +148,20 @@ def _inside(name: str, tcp: dict[str, str], ip: Sequence[str], tc: Sequence[str]
     ]
 
 
-def enter(folder: Path, nsenter: str, unshare: str, mount: str, slices: Path) -> str:
+def head_name(spec: Spec, own: str) -> str:
+    """Return the host name of the head: the machine's own, unless a node has that name.
+
+    A launcher would take such a node for the machine on which it runs itself.
+    """
+    return f"{own}-{HEAD}" if own in map(node_name, range(spec.nodes)) else own
+
+
+def enter(folder: Path, head: str, nsenter: str, unshare: str, mount: str, slices: Path) -> str:
     """Return the script that runs a command on a node.
 
     It mounts /sys again, because UCX and others read /sys/class/net, which shows the network namespace of the
     process that mounted it. It enters an IPC namespace, because UCX would otherwise use shared memory between
-    nodes. `slices`: the program that shortens the command's time slices.
+    nodes. `head`: the host name of the head. `slices`: the program that shortens the command's time slices.
     """
     return f"""\
 #!/bin/sh
@@ -161,13 +169,14 @@ def enter(folder: Path, nsenter: str, unshare: str, mount: str, slices: Path) ->
 node=$1
 shift
 case $node in
-{HEAD}) others= ;;
-*) others="--uts={folder}/$node.uts --ipc={folder}/$node.ipc" ;;
+{HEAD}) others= name={head} named=--uts ;;
+*) others="--uts={folder}/$node.uts --ipc={folder}/$node.ipc" name= named= ;;
 esac
-exec {nsenter} --net={folder}/$node.net $others {unshare} --mount /bin/sh -ec '
+exec {nsenter} --net={folder}/$node.net $others {unshare} --mount $named /bin/sh -ec '
+[ -z "$0" ] || echo "$0" >/proc/sys/kernel/hostname
 {mount} -t sysfs sysfs /sys
 [ ! -e /etc/hosts ] || {mount} --bind {folder}/hosts /etc/hosts
-exec {slices} "$0" "$@"' "$@"
+exec {slices} "$@"' "$name" "$@"
 """
 
 
