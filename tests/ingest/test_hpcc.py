@@ -136,6 +136,18 @@ def test_what_is_not_whole_is_refused(text: str, says: str) -> None:
         parse(text, "x.txt")
 
 
+def test_every_appended_run_is_read() -> None:
+    """`hpcc` appends to hpccoutf.txt, of which only the oldest run was read."""
+    later = OUTPUT.replace("HPL_Tflops=0.00887619", "HPL_Tflops=0.01")
+    assert later != OUTPUT
+    found = parse(OUTPUT + later, "x.txt")
+    assert [values(record)["rate"] for record in found if record.benchmark == "hpl"] == [
+        pytest.approx(8.87619e9),
+        pytest.approx(10e9),
+    ]
+    assert len(found) == 28
+
+
 def test_threads_are_an_axis() -> None:
     text = OUTPUT.replace("omp_get_max_threads=0", "omp_get_max_threads=8")
     assert "dgemm/ranks=2/n=244/threads=8" in cases(text)
@@ -173,6 +185,28 @@ def test_hpl_that_failed_and_hpl_of_version_1() -> None:
     assert (record.check, values(record)["residual"]) == ("failed", 17.0)
 
 
+GPU_TABLE = """\
+HPLinpack 2.1  --  High-Performance Linpack benchmark
+T/V                N    NB     P     Q         Time          Gflops (   per GPU)
+WC0           264192  1024     4     2       297.37       4.134e+04 ( 5.168e+03)
+"""
+
+
+def test_rows_of_nvidia_have_the_rate_of_a_gpu_behind() -> None:
+    """NVIDIA's results were refused: the file was said to hold none."""
+    (record,) = parse(GPU_TABLE, "x")
+    assert record.case == "hpl/ranks=8/n=264192/nb=1024/p=4/q=2/variant=WC0"
+    assert values(record) == {"rate": 4.134e13, "time": 297.37, "order": 264192}
+
+
+def test_a_row_that_is_not_read_is_quoted() -> None:
+    says = r"x line 3: 'WC0 264192 1024 4 2 297.37 4.134e\+04 \[5.168e\+03\]' is no result of HPL"
+    with pytest.raises(InputError, match=says):
+        parse(GPU_TABLE.replace("( 5.168e+03)", "[5.168e+03]"), "x")
+    with pytest.raises(InputError, match=r"looks like HPL .* but holds no results"):
+        parse("HPLinpack 2.1\nWarning: no GPU\n", "x")
+
+
 def test_several_variants_are_several_cases() -> None:
     result = next(line for line in HPL_OUTPUT.splitlines() if line.startswith("WR11C2R4"))
     text = HPL_OUTPUT + "\n" + result.replace("WR11C2R4", "WR00L2L2").replace("8.876e+00", "9.100e+00")
@@ -190,6 +224,17 @@ def test_stream() -> None:
     assert (record.check, record.metrics[0].count) == ("passed", 1)  # the best of nine is one value
     floats = STREAM_TABLE.replace("Array", "This system uses 4 bytes per array element.\nArray", 1)
     assert parse(floats, "x")[0].axes["memory"] == 120_000_000
+
+
+def test_sizes_of_old_versions_of_stream() -> None:
+    """Tables of all sizes of version 5.9 became launches of one case."""
+    old = STREAM_TABLE.replace("(elements)", "").replace(" ,", ",").replace("Best Rate MB/s", "Rate (MB/s)")
+    old = old.replace("5.10", "5.9").replace(
+        "Array", "This system uses 8 bytes per DOUBLE PRECISION word.\nArray", 1
+    )
+    assert "Array size = 10000000, Offset = 0 \n" in old
+    assert parse(old, "x")[0].axes["memory"] == 240_000_000
+    assert parse(old.replace("uses 8", "uses 4"), "x")[0].axes["memory"] == 120_000_000
 
 
 def test_stream_of_several_processes_is_shared_among_them() -> None:
@@ -218,6 +263,19 @@ def test_hpcg() -> None:
     assert (values(record), record.check) == ({"rate": 12.5e9}, "passed")
     older = HPCG_REPORT.replace("::", ": ").replace("=", ": ")
     assert values(parse(older.replace("Final Summary: HPCG", "HPCG"), "x")[0]) == {"rate": 12.5e9}
+
+
+def test_every_report_of_hpcg_is_read() -> None:
+    """Of several reports in a file, only the first was read."""
+    invalid = HPCG_REPORT.replace("VALID with a GFLOP/s rating of=12.5", "INVALID.").replace(
+        "nx=104", "nx=16"
+    )
+    found = parse(HPCG_REPORT + invalid + HPCG_REPORT.replace("=12.5", "=13.5"), "x")
+    assert [(record.axes["nx"], values(record)["rate"], record.check) for record in found] == [
+        (104, 12.5e9, "passed"),
+        (16, 12.9e9, "failed"),
+        (104, 13.5e9, "passed"),
+    ]
 
 
 def test_hpcg_that_is_invalid_or_does_not_say_how_many() -> None:

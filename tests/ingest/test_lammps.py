@@ -167,3 +167,11 @@ def test_what_is_no_log_is_not_taken_for_one() -> None:
     assert not lammps.sniff("Loop time of 0.9 on 2 procs for 100 steps with 5000 particles\n")  # SPARTA
     assert not lammps.sniff("# LAMMPS data file\n32000 atoms\n")
     assert read_log(LJ_LOGS["2007"], "x")[0].version == "22 Jun 2007"
+
+
+def test_a_run_of_no_steps_has_no_rates() -> None:
+    """`run 0` once became a run with a rate of 0."""
+    text = next(log for log in LJ_LOGS.values() if "Performance" in log)
+    told = values(only(text.replace("for 100 steps", "for 0 steps").replace("48000.000", "0.000")))
+    assert told["time"] == 0.9 and told["pair_time"] == 0.7
+    assert not {"rate", "step_rate", "tau_per_day"} & set(told)

@@ -83,6 +83,25 @@ def test_programs_have_class_ranks_rate_and_verdict() -> None:
     assert new.notes["active processes"] == "36"
 
 
+@pytest.mark.parametrize("program", ["UA", "DC", "BT-MZ", "LU-MZ", "SP-MZ"])
+def test_every_program_is_read(program: str) -> None:
+    """UA, DC and the multi-zone programs were left out, and nothing said so."""
+    text = NPB34.replace("BT Benchmark", f"{program} Benchmark").replace("UNSUCC", "SUCC")
+    assert [record.case for record in parse(NPB32 + text, "npb.log")] == [
+        "cg/ranks=1/class=A",
+        f"{program.lower()}/ranks=40/class=C",
+    ]
+
+
+def test_what_the_clock_did_not_see_is_no_result() -> None:
+    """A log of EP with 0.00 seconds once became a time and a rate of 0."""
+    (record,) = parse(NPB32.replace("3.02", "0.00").replace("495.93", "0.00"), "npb.log")
+    assert (record.outcome, record.metrics) == ("skipped", ())
+    assert record.reason == "it took 0.00 s, too short a time for its clock"
+    (record,) = parse(NPB32.replace("3.02", "0.00"), "npb.log")
+    assert [metric.name for metric in record.metrics] == ["rate"]
+
+
 @pytest.mark.parametrize("line", ["Class", "Time in seconds", "Mop/s total"])
 def test_a_file_that_ends_early_says_what_it_lacks(line: str) -> None:
     cut = "\n".join(one for one in NPB32.splitlines() if not one.lstrip().startswith(line))

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kiviat.ingest import parse
+from kiviat.ingest.reported import PartlyReadError
 from kiviat.record import InputError, Record
 
 DATA = Path(__file__).parent / "data"
@@ -177,3 +178,116 @@ PERSISTENT = """\
 def test_one_sided_operations_and_persistent_requests_are_no_ping_pong(text: str, case: str) -> None:
     """osu_put_latency and osu_latency_persistent were once ingested as "pingpong"."""
     assert list(cases(text)) == [case]
+
+
+def table(title: str, rows: str, columns: str = "# Size          Latency (us)") -> str:
+    return f"# OSU {title} v5.9\n{columns}\n{rows}"
+
+
+OLD_PUT = "# OSU One Sided MPI_Put latency Test v3.6\n# Size            Latency (us)\n4    1.75\n"
+SHMEM = table("OpenSHMEM Put Test", "8   0.99\n")
+
+
+def test_rows_of_an_unknown_title_are_not_those_of_the_table_before() -> None:
+    """Times of OpenSHMEM, and of MPI_Put in version 3, once became times of the ping-pong before."""
+    text = OLD + OLD_PUT + SHMEM + "16   0.98\n"
+    says = r"x.txt line 10: kiviat does not read the results of 'OSU OpenSHMEM Put Test v5.9'; remove them"
+    with pytest.raises(PartlyReadError, match=says) as out:
+        parse(text, "x.txt")
+    assert [record.case for record in out.value.records] == [
+        "pingpong/ranks=2/bytes=0",
+        "pingpong/ranks=2/bytes=1",
+        "put/ranks=2/bytes=4/epoch=pscw/memory=create",
+    ]
+    assert list(cases(OLD + "# OSU is a university\n")) == [
+        "pingpong/ranks=2/bytes=0",
+        "pingpong/ranks=2/bytes=1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("title", "case"),
+    [
+        ("One Sided MPI_Get latency Test", "get/ranks=2/bytes=4/epoch=pscw/memory=create"),
+        ("One Sided MPI_Get Passive latency Test", "get/ranks=2/bytes=4/epoch=lock/memory=create"),
+        (
+            "One Sided MPI_Put Passive Bandwidth Test",
+            "put/ranks=2/bytes=4/epoch=lock/memory=create/window=32",
+        ),
+        ("MPI Multi Latency Test Test", "latency/ranks=4/bytes=4"),
+        ("MPI Multi-process Latency Test", "osu_latency_mp/ranks=2/bytes=4"),
+        ("MPI Partitioned Latency Test", "partitioned_pingpong/ranks=2/bytes=4"),
+        ("MPI-CUDA Neighborhood Allgather Latency Test", "neighbor_allgather/ranks=4/bytes=4/buffer=device"),
+        ("MPI Non-blocking Neighborhood Alltoallv Latency Test", "ineighbor_alltoallv/ranks=4/bytes=4"),
+        ("MPI Some New Latency Test", "some_new/ranks=4/bytes=4"),
+    ],
+)
+def test_titles_are_cases(title: str, case: str) -> None:
+    assert list(cases(table(title, "4   1.75\n"), 4)) == [case]
+
+
+def test_bandwidths_of_version_3_in_both_directions() -> None:
+    text = table(
+        "One Sided MPI_Put Bi-directional Bandwidth Test", "4  2.5\n", "# Size     Bi-Bandwidth (MB/s)"
+    )
+    ((case, record),) = cases(text).items()
+    assert case == "put/ranks=2/bytes=4/epoch=pscw/memory=create/ways=both/window=32"
+    assert values(record) == {"bandwidth": 2.5e6}
+
+
+THREADS = "# Number of Sender threads: {} \n# Number of Receiver threads: {}\n"
+
+
+def test_threads_are_an_axis() -> None:
+    """Times of 1, 2 and 4 threads once counted as launches of one case, "multi-threaded"."""
+    plain = table("MPI Multi-threaded Latency Test", "8   3.50\n")
+    forks = THREADS.replace("Sender threads", "forked processes in sender").replace(
+        "Receiver threads", "forked processes in receiver"
+    )
+    first, rest = table("MPI Multi-process Latency Test", "8   0.50\n").split("\n", 1)
+    text = (
+        *(THREADS.format(*threads) + plain for threads in ((1, 2), (4, 4))),
+        f"{first}\n{forks.format(2, 2)}{rest}{plain}",
+    )
+    found = cases("".join(text))
+    assert list(found) == [
+        "osu_latency_mt/ranks=2/bytes=8/receivers=2/threads=1",
+        "osu_latency_mt/ranks=2/bytes=8/threads=4",
+        "osu_latency_mp/ranks=2/bytes=8/processes=2",
+        "osu_latency_mt/ranks=2/bytes=8",
+    ]
+    assert values(found["osu_latency_mt/ranks=2/bytes=8/threads=4"]) == {"time": pytest.approx(3.5e-6)}
+
+
+def test_the_head_of_ibarrier_is_no_comment() -> None:
+    text = table(
+        "MPI Non-blocking Barrier Latency Test",
+        "                  9.10              5.20              4.40             11.40\n1700000000\n",
+        "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n"
+        "       Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)",
+    )
+    ((case, record),) = cases(text, 4).items()
+    assert (case, values(record)["time"]) == ("ibarrier/ranks=4", pytest.approx(4.4e-6))
+
+
+@pytest.mark.parametrize("after", ["1700000000\n", "0 errors\n", "# size of the job\n", "real 0.61\n"])
+def test_what_follows_a_table_is_no_row(after: str) -> None:
+    """The output of `date +%s` once became a result, and `0 errors` refused the file."""
+    assert [record.bytes for record in parse(OLD + after, "x.txt")] == [0, 1]
+    ended = after + "2    1.37\n"
+    assert [record.bytes for record in parse(OLD + ended, "x.txt")] == [0, 1] + [2] * after.startswith("real")
+
+
+def test_after_the_row_of_a_barrier_there_is_none() -> None:
+    text = table("MPI Barrier Latency Test", "1.52\n1700000000\n", "# Avg Latency(us)")
+    assert [values(record) for record in parse(text, "x.txt", 4)] == [
+        {"time_rank_mean": pytest.approx(1.52e-6)}
+    ]
+
+
+@pytest.mark.parametrize("row", ["2", "2   1.5x7", "2   nan"])
+def test_a_row_that_is_not_whole_is_refused(row: str) -> None:
+    with pytest.raises(InputError, match=r"x.txt line 5.*is the file complete\?"):
+        parse(OLD + row, "x.txt")
+    with pytest.raises(InputError, match=r"line 5 has '4 8.77' for the columns Size, Overall\(us\), Compute"):
+        parse(NON_BLOCKING[: NON_BLOCKING.rindex("4 ")] + "4   8.77\n", "x.txt", 4)

@@ -50,6 +50,79 @@ def test_a_script_states_ranks_and_nodes(script: str, ranks: int | None, nodes: 
     assert (stated.ranks, stated.nodes) == (ranks, nodes)
 
 
+JOB = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks=64\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "ranks"),
+    [
+        ("cd $D && mpirun -np 8 ./a", 8),
+        ("for i in 1 2 3; do mpirun -np 8 ./a; done", 8),
+        ("if true; then srun -n 8 ./a; fi", 8),
+        ("if srun -n 8 ./a; then echo it ran; else echo srun -n 4; fi", 8),
+        ("module load mpi; true || false; (mpirun -np 8 ./a)", 8),
+        ("{ mpirun -np 8 ./a; } 2>&1 | tee a.txt", 8),
+        ("run() { mpirun -np 8 ./a; }", 8),
+        ("mpirun -np 8 ./a & wait", 8),
+        ("mpirun > a.txt -np 8 ./a", 8),
+        ("mpirun -np 8 ./a # not; mpirun -np 4 ./a", 8),
+        ("echo 'start; mpirun -np 4 ./a' && mpirun -np 8 ./a", 8),
+        ("timeout -k 5 60 mpirun -np 8 ./a", 8),
+        ("numactl -l mpirun -np 8 ./a", 8),
+        ("taskset -c 0-3 stdbuf -oL mpirun -np 8 ./a", 8),
+        ("time -p env A=1 mpirun -np 8 ./a", 8),
+        ("numactl --cpunodebind 0 mpirun ./a", 64),
+        ("mpirun_rsh -np 8 n0 n1 ./a", 8),
+        ("ibrun -n 8 ./a", 8),
+        ("$(which mpirun) -np 8 ./a", 8),
+        ("M=$(which mpirun)\n$M -np 8 ./a", 8),
+        ("command -v mpirun || exit 1; which mpirun; mpirun -np 8 ./a", 8),
+        ("srun -n 4 hostname && srun -n 8 ./osu_allreduce", 8),
+        ("mpirun -np 4 numactl -l date\ncd bin && mpirun -np 8 ./osu_allreduce", 8),
+        ("srun -n 2 bash -c 'cd /; hostname'\n$MPIRUN -np 4 hostname\nsrun -n 8 ./osu_allreduce", 8),
+        ("head -n 1 hosts | sort -n\nmpirun -np 8 ./a", 8),
+        ("srun -n 4 hostname", 64),
+        ("./osu_allreduce", 64),
+        ("N=8\nif $few; then N=4; fi\nmpirun -np $N ./a", None),
+        ("N=8; N=$(wc -l < hosts); mpirun -np $N ./a", None),
+        ("i=8; for i in 2 4; do mpirun -np $i ./a; done", None),
+        ("$MPIRUN -np 8 ./a", None),
+        ("${LAUNCHER} ./a", None),
+        ('CMD="mpirun -np 8"; $CMD ./a', None),
+        ("singularity exec x.sif mpirun -np 8 ./a", None),
+        ("bash -c 'mpirun -np 8 ./a'", None),
+        ("out=$(mpirun -np 8 ./a)", None),
+        ("./run.sh -n 8 ./a", None),
+        ("flux mini run -n 8 ./a", None),
+    ],
+)
+def test_a_launch_within_a_line_is_not_taken_for_the_whole_job(lines: str, ranks: int | None) -> None:
+    """Logs of 8 ranks once became results of 64, those of the job, unless the line began with `mpirun`.
+
+    Of a launch that is not understood, the number of ranks is unknown.
+    """
+    (stated,) = of_script(JOB + lines + "\n")
+    assert stated.ranks == ranks
+
+
+def test_a_group_of_commands_has_one_output() -> None:
+    two = of_script("(cd a && srun -n 2 ./a) > a.log; for i in 1 2; do srun -n 4 ./b > b.log; done > c.log")
+    assert [(one.ranks, one.output, one.redirected) for one in two] == [
+        (2, ("a.log",), True),
+        (4, ("b.log",), True),
+    ]
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["mpirun_", "'", '"', '\\"', "`", "$(which ", "$((", "(", "|", "&", "-np ", "$launch", "A=1 ", "1>"],
+)
+def test_long_lines_take_no_longer_than_their_length(word: str) -> None:
+    start = time.process_time()
+    of_script("#!/bin/bash\n" + word * (200_000 // len(word)) + "\n")
+    assert time.process_time() - start < 10
+
+
 def test_each_launch_has_its_own_ranks_and_output() -> None:
     two = of_script(SLURM + "srun -n 2 ./a >& out_$DATE/a_%j.log\nsrun -n 4 ./b > b.log 2>&1\n")
     assert [(one.ranks, one.output) for one in two] == [(2, ("a_*.log",)), (4, ("b.log",))]

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.ingest.formats import stream
-from kiviat.ingest.tree import Source, read_tree
-from kiviat.record import Record
-from tests.ingest.test_hpcc import HPCG_REPORT, HPL_OUTPUT, STREAM_TABLE
+from kiviat.ingest import parse
+from kiviat.ingest.formats import osu, stream
+from kiviat.ingest.tree import Source, read_log, read_tree
+from kiviat.record import InputError, Record
+from tests.ingest.test_hpcc import HPCG_REPORT, HPL_OUTPUT, OUTPUT, STREAM_TABLE
+from tests.ingest.test_imb import NON_BLOCKING
 from tests.ingest.test_nccl import NCCL
 from tests.ingest.test_npb_and_reprompi import NPB34
 
@@ -253,3 +255,61 @@ def test_what_has_no_results_is_refused_with_the_reason(
 def test_hidden_files_and_links_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path)
     assert list(tree(tmp_path, {".git/a.out": LATENCY, "a.out": LATENCY})) == ["a.out"]
+
+
+SEVERAL = f"{LATENCY}{STREAM_TABLE}HPLinpack 2.3\n{HPL_OUTPUT}"
+
+
+def test_all_programs_of_a_log_are_read(tmp_path: Path) -> None:
+    """Of a log with tables of OSU, STREAM and HPL only HPL's was read, and nothing said so."""
+    files = {"job.sh": SCRIPT, "job.out": SEVERAL + ALLREDUCE}
+    read = tree(tmp_path, files)["job.out"]
+    assert (read.format, read.says) == ("HPL (HPL.out) and OSU micro-benchmarks and STREAM", "")
+    assert [record.benchmark for record in read.records] == [
+        *("hpl", "pingpong", "allreduce", "allreduce", "stream"),
+    ]
+    assert [record.ranks for record in read.records] == [2, 2, 8, 8, 1]
+    assert len(parse(SEVERAL + ALLREDUCE, "x", 8)) == 5
+    assert {record.ranks for record in parse(SEVERAL, "x", 8) if record.benchmark == "stream"} == {1}
+
+
+def test_tables_of_one_program_do_not_become_those_of_another() -> None:
+    for text in (LATENCY + NON_BLOCKING, NON_BLOCKING + LATENCY, LATENCY + NCCL, NCCL + LATENCY):
+        assert len([record for record in parse(text, "x", 4) if record.benchmark == "pingpong"]) == 1
+    assert len(parse(NON_BLOCKING + LATENCY, "x")) == 2
+
+
+def test_what_is_not_read_of_several_programs_is_named(tmp_path: Path) -> None:
+    found = tree(tmp_path, {"a.out": SEVERAL + ALLREDUCE, "b.out": "HPLinpack 2.3\n" + LATENCY})
+    assert [record.benchmark for record in found["a.out"].records] == ["hpl", "pingpong", "stream"]
+    assert found["a.out"].says.startswith("not all of OSU micro-benchmarks was read: line ")
+    assert found["a.out"].says.endswith("; give --ranks")
+    assert (found["b.out"].format, found["b.out"].says[:39]) == (
+        "OSU micro-benchmarks",
+        "not all of HPL (HPL.out) was read: look",
+    )
+
+
+def test_hpc_challenge_alone_has_the_tables_of_hpl_and_stream() -> None:
+    old = OUTPUT.replace("Begin of Summary", STREAM_TABLE + "Begin of Summary")
+    assert len(parse(old, "x")) == len(parse(OUTPUT, "x"))
+
+
+@pytest.mark.parametrize("ranks", [0, -3])
+def test_impossible_numbers_of_ranks_are_refused(tmp_path: Path, ranks: int) -> None:
+    """--ranks 0 was ignored; of --ranks -3 the message said that the file may not be complete."""
+    (tmp_path / "a.out").write_text(LATENCY)
+    says = f"^--ranks {ranks}: give the number of ranks of the launch, 1 or more$"
+    with pytest.raises(InputError, match=says):
+        list(read_tree(tmp_path, ranks))
+    with pytest.raises(InputError, match=says):
+        read_log(tmp_path / "a.out", osu, LATENCY, {}, ranks)
+    with pytest.raises(InputError, match=says):
+        parse(LATENCY, "a.out", ranks)
+
+
+def test_a_launch_that_is_not_understood_is_not_the_whole_job(tmp_path: Path) -> None:
+    files = {"job.sh": SCRIPT.replace("srun", "$MPIRUN -np 8"), "job.out": ALLREDUCE}
+    assert tree(tmp_path, files)["job.out"].says.endswith(
+        "do not print the number of ranks of allreduce; give --ranks"
+    )

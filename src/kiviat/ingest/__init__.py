@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
@@ -34,11 +35,20 @@ class Format(Protocol):
         """
 
 
-@cache
 def all_formats() -> tuple[Format, ...]:
     """Return the formats of sites, which are asked first, and Kiviat's own."""
-    own = (import_module(name) for _, name, _ in iter_modules(formats.__path__, f"{formats.__name__}."))
-    return (*(_of_site(path) for path in site_files("ingest")), *(cast(Format, module) for module in own))
+    return (*_of_sites(), *_own())
+
+
+@cache
+def _of_sites() -> tuple[Format, ...]:
+    return tuple(_of_site(path) for path in site_files("ingest"))
+
+
+@cache
+def _own() -> tuple[Format, ...]:
+    names = (name for _, name, _ in iter_modules(formats.__path__, f"{formats.__name__}."))
+    return tuple(cast(Format, import_module(name)) for name in names)
 
 
 def _of_site(path: Path) -> Format:
@@ -63,9 +73,19 @@ def parse(text: str, where: str, ranks: int | None = None, command: str = "") ->
 
     `ranks` is for formats that lack the number, `command` the line that started the program, if known.
 
-    Raise InputError for unknown formats and for text that is incomplete or has no results.
+    A text may have the output of several programs, whose formats are read one after another.
+
+    Raise InputError for unknown formats, for text that is incomplete or has no results, and for a number of
+    ranks that no launch has.
     """
-    return parse_as(*known_format(text, where), where, ranks, command)
+    refuse_impossible_ranks(ranks)
+    _, plain = known_format(text, where)
+    found = formats_of(plain)
+    return [
+        record
+        for module in found
+        for record in parse_as(module, plain, where, ranks_for(module, found, ranks), command)
+    ]
 
 
 def known_format(text: str, where: str) -> tuple[Format, str]:
@@ -79,12 +99,31 @@ def known_format(text: str, where: str) -> tuple[Format, str]:
 
 
 def recognised(text: str) -> tuple[Format, str] | None:
-    """Return the format of a text, and the text without labels of ranks; None for unknown formats."""
+    """Return the first format of a text, and the text without labels of ranks; None for unknown formats."""
     for plain in (text, _unlabelled(text)):
-        for module in all_formats():
-            if plain and module.sniff(plain):
-                return module, plain
+        if plain and (found := formats_of(plain)):
+            return found[0], plain
     return None
+
+
+def formats_of(text: str) -> tuple[Format, ...]:
+    """Return all formats that a text without labels has: those of sites, or else Kiviat's own."""
+    of_sites = tuple(module for module in _of_sites() if module.sniff(text))
+    return of_sites or tuple(module for module in _own() if module.sniff(text))
+
+
+def ranks_for(module: Format, found: Sequence[Format], ranks: int | None) -> int | None:
+    """Return the number of ranks that a user gave, if it is for this one of the formats found in a text.
+
+    Beside others, a program that often runs without a launcher (`ALONE`) has not their ranks.
+    """
+    return None if len(found) > 1 and hasattr(module, "ALONE") else ranks
+
+
+def refuse_impossible_ranks(ranks: int | None) -> None:
+    """Raise InputError for a number of ranks that no launch has."""
+    if ranks is not None and ranks < 1:
+        raise InputError(f"--ranks {ranks}: give the number of ranks of the launch, 1 or more")
 
 
 # Labels of lines by `srun -l`, `mpirun -l` and `mpirun --tag-output`: "12: ", "[12] ", "[1,12]<stdout>: ".
@@ -130,4 +169,13 @@ def _refuse_impossible(record: Record, where: str) -> None:
         raise InputError(f"{where}: case {record.case[:80]}: {wrong}; is the file complete?")
 
 
-__all__ = ["Format", "all_formats", "parse", "parse_as", "recognised"]
+__all__ = [
+    "Format",
+    "all_formats",
+    "formats_of",
+    "parse",
+    "parse_as",
+    "ranks_for",
+    "recognised",
+    "refuse_impossible_ranks",
+]

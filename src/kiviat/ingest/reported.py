@@ -15,8 +15,11 @@ from kiviat.record.types import Scalar
 _BETTER = {"s": "lower", "1": "lower"}  # all others: higher
 
 
-class LacksRanksError(InputError):
-    """Tables lack the number of ranks, and nothing states it. `records` are those of the other tables."""
+class PartlyReadError(InputError):
+    """Tables cannot be read, for example because nothing states the number of ranks.
+
+    `records` are those of the other tables.
+    """
 
     def __init__(self, says: str, records: Sequence[Record]) -> None:
         super().__init__(says)

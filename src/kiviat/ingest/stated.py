@@ -1,8 +1,9 @@
 """Reads what job scripts, and schedulers within logs, state about a launch: ranks, nodes, command.
 
 Understood are the directives of Slurm, PBS, Grid Engine, LSF and Flux, literal options of launchers
-(`mpirun -np 64`), the job specification and events that Flux appends to output, and the lists of devices of
-nccl-tests. What depends on the environment of the job (`-n $((NODES*4))`) is not stated.
+(`mpirun -np 64`), also within lines such as `cd bin && mpirun -np 64 ./a`, the job specification and events
+that Flux appends to output, and the lists of devices of nccl-tests. What depends on the environment of the
+job (`-n $((NODES*4))`) is not stated.
 """
 
 from __future__ import annotations
@@ -54,10 +55,13 @@ def looks_like_script(text: str) -> bool:
 
 
 def of_script(text: str) -> list[Stated]:
-    """Return what a job script states about each launch in it, or about the job if it has no plain launch."""
+    """Return what a job script states about each launch in it, or about the job if it has none.
+
+    A command that may be a launch, but is not understood, is one with an unknown number of ranks.
+    """
     values = _Variables()
     asked = _asked(text, values)
-    launches = [_launch(words, asked, outputs) for words, outputs in _launches(_commands(text, values))]
+    launches = list(_launches(text, values, asked))
     outputs = tuple(_pattern(word) for word in asked.output)
     if not launches:
         return [Stated(asked.total, asked.count, output=outputs).placed()]
@@ -95,7 +99,10 @@ _SAME = {"-N": "nodes", "-n": "ntasks", "-o": "output", "-e": "error", "--tasks-
 _CHUNKS = re.compile(r"(?:select|nodes)=([\w=.:+-]+)")
 _CHUNK = re.compile(r"(\d+)((?::[\w=.-]+)*)")
 _EACH = re.compile(r":(?:mpiprocs|ppn)=(\d+)")
-_LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "srun", "aprun", "jsrun", "flux")
+_LAUNCHERS = (
+    *("mpirun", "mpiexec", "mpiexec.hydra", "mpirun_rsh", "orterun", "prterun"),
+    *("srun", "ibrun", "aprun", "jsrun", "flux"),
+)
 
 
 @dataclass(slots=True)
@@ -134,7 +141,7 @@ class _Asked:
 
 
 class _Variables(dict[str, str]):
-    """Shell variables with literal values; one that is set twice has none.
+    """Shell variables with literal values; one that is set twice, or by a loop, has none.
 
     Values are filled in until a script has grown by `_MOST_FILLED` characters: B=$A$A, C=$B$B and so on to
     Z=$Y$Y would fill the memory.
@@ -143,17 +150,20 @@ class _Variables(dict[str, str]):
     _MOST_FILLED = 1 << 18
     _filled = 0
 
-    _LITERAL = re.compile(r"^\s*(?:export\s+)?(\w+)=[\"']?([\w./+-]*)[\"']?\s*$")
+    _LITERAL = re.compile(r"^\s*(?:(?:then|else|do|\{)\s+)?(?:export\s+)?(\w+)=[\"']?([\w./+-]*)[\"']?\s*$")
+    _SET = re.compile(r"^\s*(?:(?:then|else|do|\{)\s+)?(?:export\s+|for\s+)?(\w+)(?:=|\s+in\s)")
     _USE = re.compile(r"\$\{?(\w+)\}?")
     _PRODUCT = re.compile(r"\$\(\(\s*(\d{1,7})\s*\*\s*(\d{1,7})\s*\)\)")
 
-    def note(self, line: str) -> None:
-        """Keep the variable that a line sets, if it sets one."""
-        if found := self._LITERAL.match(self.filled(line)):
+    def note(self, command: str) -> None:
+        """Keep the variable that a command sets, if it sets one."""
+        if found := self._LITERAL.match(self.filled(command)):
             self[found[1]] = found[2] if self.get(found[1], found[2]) == found[2] else f"${found[1]}"
+        elif other := self._SET.match(command):
+            self[other[1]] = f"${other[1]}"
 
     def filled(self, line: str) -> str:
-        """Return a line with the values of the variables that are known, and products computed."""
+        """Return text with the values of the variables that are known, and products computed."""
         plain = re.sub(r"\$\(\(([^()]*)\)\)", lambda term: "$((" + self._names(term[1]) + "))", line)
         plain = self._USE.sub(lambda use: self._value(use[1], use[0]), plain)
         return self._PRODUCT.sub(lambda factors: str(int(factors[1]) * int(factors[2])), plain)
@@ -225,37 +235,143 @@ def _whole(word: str) -> int | None:
     return number if number and number <= _MOST_RANKS else None
 
 
-def _commands(text: str, values: _Variables) -> Iterator[str]:
-    """Yield the script's lines without comments, continued lines joined, known variables filled in."""
-    for line in re.sub(r"\\\n[ \t]*", " ", text).splitlines():
-        if line.strip() and not line.lstrip().startswith("#"):
-            values.note(line)
-            yield values.filled(line)
+# What ends a command, or hides such marks: quoted text, $(…) and `…`. A blank and # begin a comment.
+_MARK = re.compile(
+    r"""'[^']*'|"(?:[^"\\]|\\.)*"|`[^`]*`|\\.|\$?\(|\)|(?<!\S)\#|&&|\|\||\|&?|;|(?<!>)&(?!>)"""
+)
+# The place of a program: its name says as much.
+_WHICH = re.compile(r"(?:\$\(|`)[ \t]*(?:which|command -v|type -p)[ \t]+([\w./-]+)[ \t]*(?:\)|`)")
 
 
-# Redirection of errors, which says nothing of the output; redirection of the output; what follows a command.
+def _pipelines(line: str) -> Iterator[list[str]]:
+    """Yield the commands in a line of a script, those that are joined by pipes together."""
+    joined: list[str] = []
+    start, depth = 0, 0
+    for mark in _MARK.finditer(line):
+        kind = mark[0]
+        if kind == "$(" or (kind == "(" and depth):
+            depth += 1
+        elif kind == ")" and depth:
+            depth -= 1
+        elif not depth and kind[0] not in "'\"`\\":
+            joined.append(line[start : mark.start()])
+            start = mark.end()
+            if kind not in ("|", "|&"):
+                yield joined
+                joined = []
+            if kind == "#":
+                return
+    yield [*joined, line[start:]]
+
+
+# Redirection of errors, which says nothing of the output; the file that the output goes to; any redirection.
 _OF_ERRORS = re.compile(r"(?<!\S)2>{1,2}(?:&\d|\s*[^\s|;]+)")
 _REDIRECTED = re.compile(r">{1,2}&?\s*(\S+)")
-_REST = re.compile(r"(?:&|(?<!\S)1)?>|\|")
+_REDIRECTION = re.compile(r"(?:&|(?<!\S)1)?>{1,2}&?\s*\S*")
+# Words of the shell before a command, and programs that start the one named after their options.
+_BEFORE = (
+    *("if", "then", "elif", "else", "while", "until", "do", "{", "!"),
+    *("exec", "nohup", "+", "++"),  # + is that of `set -x`
+)
+_WRAPPERS = ("env", "time", "timeout", "numactl", "taskset", "stdbuf", "nice", "ionice")
+_OF_WRAPPER = re.compile(r"-.*|[\d.,:x+!-]+[smhd]?|[A-Z\d]+|all")
+_ASSIGNMENT = re.compile(r"\w+=")
+_ENDS_GROUP = ("done", "fi", "esac", "}")
+_SETTING = ("export", "local", "declare", "readonly", "typeset")
+# Commands that launch nothing, whatever their words are, and are no benchmark if they are launched.
+_NO_BENCHMARKS = frozenset(
+    (
+        *("hostname", "date", "echo", "printf", "true", "false", "uname", "pwd", "whoami", "id"),
+        *("sleep", "sync", "nproc", "lscpu", "free", "uptime", "ulimit", "printenv", "nvidia-smi"),
+        *("rocm-smi", "lstopo", "ldd", "ibstat", "ibv_devinfo", "ucx_info", "which", "type", "hash"),
+        *("command", "module", "ml", "source", ".", "alias", "unset", "set", "read", "test", "[", "[["),
+        *("for", "case", "function", "return", "exit", "trap", "wait", "kill", "cd", "mkdir", "rmdir"),
+        *("cp", "mv", "rm", "ln", "ls", "touch", "chmod", "tar", "cat", "head", "tail", "sed", "awk"),
+        *("grep", "sort", "uniq", "cut", "tr", "wc", "tee", "find", "seq"),
+    )
+)
+# A launcher, or an option for the number of ranks, in a command that is not understood.
+_MAY_LAUNCH = re.compile(
+    r"(?<![a-z])(?:mpirun|mpiexec|orterun|prterun|prun|srun|aprun|jsrun|ibrun)[\w.]{0,20}[}\"']{0,2}(?:\s|$)"
+    r"|\bflux\s+(?:mini\s+)?(?:run|submit)\b|(?<![\w-])-np?[ =]*\d|(?<![\w-])-np[ =]+\$",
+    re.IGNORECASE,
+)
+_VARIABLE_LAUNCHER = re.compile(r"\$\{?\w{0,40}(?:launch|run|mpi_?exec)\w{0,40}\}?", re.IGNORECASE)
 
 
-def _launches(lines: Iterator[str]) -> Iterator[tuple[list[str], tuple[str, ...]]]:
-    """Yield the words of each launch and the files that its output goes to."""
-    for line in lines:
-        plain = _OF_ERRORS.sub("", line)
-        command = _REST.split(plain, maxsplit=1)[0]
-        output = _REDIRECTED.search(plain)
-        outputs = (output[1],) if output and not output[1].isdecimal() else ()
-        try:
-            words = shlex.split(command)
-        except ValueError:
-            words = command.split()
-        for at, word in enumerate(words):
-            name = word.rsplit("/", 1)[-1]
-            if name in _LAUNCHERS and (name != "flux" or words[at + 1 : at + 2] in (["run"], ["submit"])):
-                if all("=" in before or before in ("time", "exec", "nohup") for before in words[:at]):
-                    yield words[at:], outputs
-                break
+def _launches(text: str, values: _Variables, asked: _Asked) -> Iterator[Stated]:
+    """Yield the launches in a script, without those of programs that are plainly no benchmark."""
+    for line in re.sub(r"\\\n[ \t]*", " ", text).splitlines():
+        of_line: list[Stated] = []
+        for commands in _pipelines(_WHICH.sub(r"\1", line)):
+            for command in commands:
+                values.note(command)
+            filled = [_OF_ERRORS.sub("", values.filled(command)) for command in commands]
+            outputs = [found[1] for command in filled if (found := _REDIRECTED.search(command))][:1]
+            files = [] if outputs and outputs[0].isdecimal() else outputs
+            for command in filled:
+                plain = _REDIRECTION.sub(" ", command)
+                words = _words(plain)
+                if not words or words[0] in _ENDS_GROUP:  # what follows it is of the whole group
+                    of_line = [one if one.output else _into(one, files) for one in of_line]
+                elif launch := _of_command(words, plain, asked):
+                    of_line.append(_into(launch, files))
+        yield from of_line
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:  # a quotation mark without its fellow
+        return command.split()
+
+
+def _of_command(words: Sequence[str], text: str, asked: _Asked) -> Stated | None:
+    """Return the launch that a command is, with unknown facts if it is not understood; None if it is none."""
+    bare = _bare(words)
+    name = _name(bare[0]) if bare else ""
+    if name in _LAUNCHERS and (name != "flux" or bare[1:2] in (["run"], ["submit"])):
+        _, program = _of_launcher(bare[1:])
+        return None if program and _is_no_benchmark(program) else _launch(bare, asked)
+    if not bare or name in _SETTING:  # a value may be a launcher with its options
+        may = any(" " in word and _MAY_LAUNCH.search(word) for word in words)
+    elif name in _NO_BENCHMARKS:
+        return None
+    else:
+        may = bool(_MAY_LAUNCH.search(text) or _VARIABLE_LAUNCHER.fullmatch(bare[0]))
+    _, program = _of_launcher(bare[1:])
+    idle = program and _is_no_benchmark(program)
+    return Stated(command=" ".join(words)) if may and not idle else None
+
+
+def _is_no_benchmark(program: Sequence[str]) -> bool:
+    """True if the command line of a launched program is plainly that of no benchmark."""
+    bare = _bare(program)
+    if len(bare) > 2 and _name(bare[0]) in ("sh", "bash") and bare[1] in ("-c", "-lc"):
+        commands = [_bare(_words(command)) for some in _pipelines(bare[2]) for command in some]
+        return all(not words or _name(words[0]) in _NO_BENCHMARKS for words in commands)
+    return not bare or _name(bare[0]) in _NO_BENCHMARKS
+
+
+def _bare(words: Sequence[str]) -> Sequence[str]:
+    """Return a command without the words before its program: of the shell, VAR=, `timeout 60` and such."""
+    wrapped = False
+    for at, word in enumerate(words):
+        if _name(word) in _WRAPPERS:
+            wrapped = True
+        elif not (word in _BEFORE or _ASSIGNMENT.match(word) or (wrapped and _OF_WRAPPER.fullmatch(word))):
+            return words[at:]
+    return ()
+
+
+def _name(word: str) -> str:
+    return word.rsplit("/", 1)[-1]
+
+
+def _into(launch: Stated, files: Sequence[str]) -> Stated:
+    """Return a launch whose output goes to files, if there are any."""
+    output = tuple(map(_pattern, files))
+    return replace(launch, output=output, redirected=any(map(_says_much, output))) if output else launch
 
 
 _RANKS = ("-n", "-np", "--np", "--ntasks", "--n")
@@ -281,14 +397,15 @@ _FLAGS = re.compile(
 _TWO = ("--mca", "-mca", "--prtemca", "--gmca", "-gmca", "-genv", "-env", "--genv", "--env")
 
 
-def _launch(words: Sequence[str], asked: _Asked, outputs: tuple[str, ...]) -> Stated:
+def _launch(words: Sequence[str], asked: _Asked) -> Stated:
     """Return the facts of one launch, from its options and then from the job's."""
-    launcher = words[0].rsplit("/", 1)[-1]
+    launcher = _name(words[0])
     by_nodes = launcher in ("srun", "flux")
     found: dict[str, int] = {}
     several = ":" in words  # separates programs of one launch
     unknown = several
-    for option, value in _of_launcher(words[1:]):
+    options, _ = _of_launcher(words[1:])
+    for option, value in options:
         if option.endswith("-map-by") and (mapped := re.match(r"ppr:(\d{1,6}):node\b", value)):
             found["each"] = int(mapped[1])
             continue
@@ -314,26 +431,25 @@ def _launch(words: Sequence[str], asked: _Asked, outputs: tuple[str, ...]) -> St
         nodes = -(-ranks // each) if ranks and each else asked.count
     if ranks and nodes:
         nodes = min(nodes, ranks)
-    output = tuple(map(_pattern, outputs))
-    return Stated(
-        ranks, nodes, command=" ".join(words), output=output, redirected=any(map(_says_much, output))
-    )
+    return Stated(ranks, nodes, command=" ".join(words))
 
 
-def _of_launcher(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield a launcher's options with their values, up to the program, whose own options may look alike."""
+def _of_launcher(words: Sequence[str]) -> tuple[list[tuple[str, str]], Sequence[str]]:
+    """Return a launcher's options with their values, and the program with its own, which may look alike."""
+    options: list[tuple[str, str]] = []
     at = 1 if words[:1] in (["run"], ["submit"]) else 0  # of Flux
     while at < len(words) and words[at].startswith("-"):
         word = words[at]
         at += 1
         if "=" in word:
             option, _, value = word.partition("=")
-            yield option, value
+            options.append((option, value))
         elif joined := re.fullmatch(r"(-[A-Za-z])(\d{1,8})", word):
-            yield joined[1], joined[2]
+            options.append((joined[1], joined[2]))
         elif not _FLAGS.fullmatch(word):
-            yield word, words[at] if at < len(words) else ""
+            options.append((word, words[at] if at < len(words) else ""))
             at += 2 if word in _TWO else 1
+    return options, words[at:]
 
 
 def _pattern(word: str) -> str:

@@ -18,8 +18,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kiviat.ingest import Format, parse_as, recognised
-from kiviat.ingest.reported import LacksRanksError
+from kiviat.ingest import (
+    Format,
+    formats_of,
+    parse_as,
+    ranks_for,
+    recognised,
+    refuse_impossible_ranks,
+)
+from kiviat.ingest.reported import PartlyReadError
 from kiviat.ingest.stated import Stated, common, looks_like_script, matches, of_log, of_script
 from kiviat.record import InputError, Metric, Record
 from kiviat.record.files import IrregularFileError, read_text
@@ -55,7 +62,11 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 
 def read_tree(folder: Path, ranks: int | None = None) -> Iterator[list[Source]]:
-    """Yield the files of each folder below `folder`; `ranks` is for logs where nothing states the number."""
+    """Yield the files of each folder below `folder`; `ranks` is for logs where nothing states the number.
+
+    Raise InputError for a number of ranks that no launch has.
+    """
+    refuse_impossible_ranks(ranks)
     together: list[Path] = []
     for path in files_below(folder):
         if together and together[0].parent != path.parent:
@@ -161,21 +172,50 @@ def _of_text(path: Path, text: str, scripts: dict[Path, list[Stated]], ranks: in
 def read_log(
     path: Path, module: Format, text: str, scripts: dict[Path, list[Stated]], ranks: int | None
 ) -> Source:
-    """Return what a text of a known format is; `scripts` are the job scripts in its folder."""
-    stated = _stated(path, text, scripts)
-    says = ""
-    program = getattr(module, "ALONE", "")
-    if program and not _names(stated.command, program):
-        stated = Stated()  # those facts are of another program, or of the job
-    try:
-        records = parse_as(module, text, str(path), ranks or stated.ranks, stated.command)
-    except LacksRanksError as error:
-        says, records = _sentence(error, path), list(error.records)
-    except InputError as error:
-        says, records = _sentence(error, path), []
+    """Return what a text of a known format is; `scripts` are the job scripts in its folder.
+
+    A text with the output of further programs is read in their formats, too. Raise InputError for a number of
+    ranks that no launch has.
+    """
+    refuse_impossible_ranks(ranks)
+    found = formats_of(text) or (module,)
+    beside = _stated(path, text, scripts)
+    stated = Stated()
+    names: list[str] = []
+    records: list[Record] = []
+    left_out: list[tuple[str, str]] = []
+    for one in found:
+        program = getattr(one, "ALONE", "")
+        # Without this program in the command line, those facts are of another one, or of the job.
+        own = Stated() if program and not _names(beside.command, program) else beside
+        read, says = _read(path, one, text, ranks_for(one, found, ranks) or own.ranks, own.command)
+        if read:
+            names.append(one.NAME)
+            records += read
+        if own is beside:
+            stated = beside
+        if says:
+            left_out.append((one.NAME, says))
+    if len(found) > 1:
+        says = "; ".join(f"not all of {name} was read: {why}" for name, why in left_out)
+    else:
+        says = "".join(why for _, why in left_out)
+    name = " and ".join(names or [one.NAME for one in found])
     if not records:
-        return Source(path, "failed", says, module.NAME, stated=stated)
-    return Source(path, "results", says, module.NAME, tuple(records), _of_records(stated, records))
+        return Source(path, "failed", says, name, stated=stated)
+    return Source(path, "results", says, name, tuple(records), _of_records(stated, records))
+
+
+def _read(
+    path: Path, module: Format, text: str, ranks: int | None, command: str
+) -> tuple[Sequence[Record], str]:
+    """Return the results that a text has in a format, and a sentence about those that cannot be read."""
+    try:
+        return parse_as(module, text, str(path), ranks, command), ""
+    except PartlyReadError as error:
+        return error.records, _sentence(error, path)
+    except InputError as error:
+        return (), _sentence(error, path)
 
 
 def _names(command: str, program: str) -> bool:

@@ -1,4 +1,5 @@
 """One module for each format of other programs, with NAME, `sniff` and `parse`; nothing else lists them.
 
-No text is recognised by two modules, so their order does not matter.
+Modules do not take each other's output for theirs, so their order does not matter; a log of several programs
+is read by several of them.
 """

@@ -1,4 +1,4 @@
-"""HPC Challenge: the summary section of hpccoutf.txt, versions 1.0 to 1.5."""
+"""HPC Challenge: the summary sections of hpccoutf.txt, versions 1.0 to 1.5; each run appends one."""
 
 from __future__ import annotations
 
@@ -26,18 +26,22 @@ def sniff(text: str) -> bool:
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
-    """Return the records of the summary, which includes the number of ranks; InputError without a summary."""
-    _, begin, rest = text.partition(_BEGIN)
-    if not begin:
+    """Return the records of all summaries, which have the number of ranks; InputError without a summary."""
+    _, *summaries = text.split(_BEGIN)
+    if not summaries:
         raise InputError(
             f"{where} has no summary section: this run of HPC Challenge did not end; give one that did"
         )
-    lines = (line.partition("=") for line in rest.partition(_END)[0].splitlines())
-    values = {name: value.strip() for name, _, value in lines if _NAME.fullmatch(name)}
     try:
-        return list(_records(_Summary(values)))
+        return [found for summary in summaries for found in _records(_Summary(_values(summary)))]
     except ValueError as error:
         raise InputError(f"{where}: {error}; is the file complete?") from None
+
+
+def _values(text: str) -> dict[str, str]:
+    """Return the values of the summary that a text begins with."""
+    lines = (line.partition("=") for line in text.partition(_END)[0].splitlines())
+    return {name: value.strip() for name, _, value in lines if _NAME.fullmatch(name)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from kiviat.ingest.reported import Case, metric, record
 from kiviat.record import InputError, Record
@@ -26,7 +27,17 @@ def sniff(text: str) -> bool:
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
-    """Return the record of the rating; if HPCG declares the result invalid, the record's check fails."""
+    """Return a record for the rating of each report; if HPCG declares the result invalid, its check fails.
+
+    InputError if a report lacks the number of processes, and `ranks` is None.
+    """
+    starts = [title.start() for title in _TITLE.finditer(text)]
+    bounds = [0, *starts[1:], len(text)]
+    return [found for start, end in pairwise(bounds) for found in _report(text[start:end], where, ranks)]
+
+
+def _report(text: str, where: str, ranks: int | None) -> list[Record]:
+    """Return the record of a report, none without a rating."""
     invalid = "HPCG result is INVALID" in text
     rating = _RATING.search(text) or (_TOTAL.search(text) if invalid else None)
     if rating is None:

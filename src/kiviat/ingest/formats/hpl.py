@@ -8,14 +8,17 @@ from collections.abc import Iterator, Sequence
 
 from kiviat.ingest.formats import hpcc
 from kiviat.ingest.reported import Case, metric, record
-from kiviat.record import Record
+from kiviat.record import InputError, Record
 from kiviat.record.types import Scalar
 
 NAME = "HPL (HPL.out)"
 
 _TITLE = re.compile(r"^(HPLinpack|T/V +N +NB +P +Q +Time +Gflops)", re.MULTILINE)
-# Variant, N, NB, P, Q, seconds, Gflop/s.
-_RESULT = re.compile(r"^(W\w+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+([\d.]+)\s+([\d.]+(?:[eE][-+]?\d+)?)\s*$")
+# Variant, N, NB, P, Q, seconds, Gflop/s; NVIDIA's has the rate of a GPU behind, in parentheses.
+_RESULT = re.compile(
+    r"^(W\w+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+([\d.]+)\s+([\d.]+(?:[eE][-+]?\d+)?)(?:\s+\(.*\))?\s*$"
+)
+_LIKE_RESULT = re.compile(r"^W\w*\s+\d.*$", re.MULTILINE)
 # Version 2 checks one residual, version 1 three: all must pass.
 _CHECK = re.compile(r"^\|\|Ax-b\|\|_oo.*=\s*(\S+)\s*\.{3,}\s*(PASSED|FAILED)")
 
@@ -26,8 +29,18 @@ def sniff(text: str) -> bool:
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
-    """Return a record for each result; the number of ranks is P × Q."""
-    return list(_records(text))
+    """Return a record for each result; the number of ranks is P × Q.
+
+    InputError, with the first line that looks like a result, if there is none.
+    """
+    records = list(_records(text))
+    if not records and (like := _LIKE_RESULT.search(text)):
+        line = text.count("\n", 0, like.start()) + 1
+        raise InputError(
+            f"{where} line {line}: {' '.join(like[0].split())[:80]!r} is no result of HPL that kiviat reads: "
+            "variant, N, NB, P, Q, seconds and Gflop/s; is the file complete?"
+        )
+    return records
 
 
 def _records(text: str) -> Iterator[Record]:

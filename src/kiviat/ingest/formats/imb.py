@@ -1,16 +1,17 @@
 """Intel MPI Benchmarks: the tables of IMB-MPI1 and IMB-NBC, from Pallas 2.2.1 to version 2021.
 
-A MByte is 2^20 bytes in old versions and 10^6 in new ones. Because version 2021 may report itself as 2018,
-the unit is derived from the times and bandwidths in the tables. t_max of point-to-point benchmarks becomes
-`time`, because their bandwidth is computed from it; the three times of collectives are statistics over the
-ranks' means.
+A MByte is 2^20 bytes in versions before 2019 and 10^6 since. Because version 2021 may report itself as 2018,
+the unit is derived from the times, or rates of messages, and bandwidths in the tables; only where they do not
+tell, it is that of the version in the title, and of 2018 a note says that it is unknown. t_max of
+point-to-point benchmarks becomes `time`, because their bandwidth is computed from it; the three times of
+collectives are statistics over the ranks' means.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import isfinite
 
@@ -26,10 +27,21 @@ _PROCESSES = re.compile(r"# #processes = (\d+)")
 _WAITING = re.compile(r"# \( ?(\d+) additional processes? waiting")
 _MODE = re.compile(r"#\s+MODE: (NON-)?AGGREGATE")  # of IMB-EXT: many transfers in an epoch, or one
 _GROUPS = re.compile(r"# \( ?(\d+) groups of (\d+) processes each")
+_OTHER_PROGRAM = re.compile(r"# (?:OSU|OMB|nThread|Collective test) |#@|#[ \t]+size\b")
 _LOOP_TIMED = ("pingpong", "pingping", "sendrecv", "exchange", "barrier")
 # Number of messages that one rank moves in the reported time.
-_MESSAGES = {"pingpong": 1, "pingping": 1, "sendrecv": 2, "exchange": 4}
-_MEGABYTES = (1e6, 2.0**20)
+_MESSAGES = {
+    **dict.fromkeys(("pingpong", "pingpongspecificsource", "pingponganysource"), 1),
+    **dict.fromkeys(("pingping", "pingpingspecificsource", "pingpinganysource"), 1),
+    **dict.fromkeys(("unidir_get", "unidir_put"), 1),
+    **{"sendrecv": 2, "exchange": 4},
+}
+_NEW, _OLD = 1e6, 2.0**20
+_VERSION = re.compile(r"(?:Intel ?\(R\)|PALLAS) MPI Benchmark(?:s| Suite)? V?(\d{1,4})(?!\d)")
+_UNCLEAR = 2018
+# Values with two decimals of at least this tell the two units, which differ by 4.9 %, from each other.
+_TELLING = 0.5
+_FREQUENT = 100.0  # messages per second, of which whole numbers are printed
 # The command line in IMB's output; some switches change the measured quantity.
 _CALLED = re.compile(r"# \S*IMB-(\w+(?:-GPU)?) (.*)")
 _ROOTED = ("bcast", "reduce", "gather", "gatherv", "scatter", "scatterv")
@@ -45,11 +57,14 @@ def sniff(text: str) -> bool:
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
     """Return a record for each line of the tables, which include the number of ranks."""
     lines = list(_lines(text, where))
-    megabyte = _megabyte(lines)
+    derived = _megabyte(lines) or _of_version(text)
+    megabyte = derived or _NEW
     records: list[Record] = []
     groups: dict[str, int] = {}
     for line in lines:
         measured = line.record(megabyte)
+        if derived is None and measured.metric("bandwidth"):
+            measured = replace(measured, notes=_UNKNOWN)
         if "Group" in line.columns and measured.case in groups:
             # -multi 1 prints every group; the slowest counts, as with -multi 0.
             at = groups[measured.case]
@@ -156,6 +171,8 @@ def _lines(text: str, where: str) -> Iterator[_Line]:
             switches = _Switches.of(called)
         elif table is None:
             continue
+        elif _OTHER_PROGRAM.match(line):
+            table = None
         elif line.startswith("#") and "#repetitions" not in line:
             table.note(line)
         elif "#repetitions" in line:
@@ -193,20 +210,43 @@ def _is_number(word: str) -> bool:
         return False
 
 
-def _megabyte(lines: Sequence[_Line]) -> float:
-    """Return the bytes in a MByte, derived from the line with the longest time."""
-    bandwidths = filter(None, map(_bandwidths, lines))
-    _, computed, reported = max(bandwidths, default=(0.0, 1e6, 1.0))
-    return min(_MEGABYTES, key=lambda megabyte: abs(computed / megabyte - reported))
+_UNKNOWN = {
+    "bandwidth": "a MByte is taken as 10^6 bytes; nothing tells whether it is 2^20, which is 4.9 % more"
+}
+
+
+def _megabyte(lines: Sequence[_Line]) -> float | None:
+    """Return the bytes in a MByte, derived from the line that tells most; None if none does."""
+    bandwidths = list(filter(None, map(_bandwidths, lines)))
+    if not bandwidths:
+        return None
+    _, computed, reported = max(bandwidths)
+    return min((_NEW, _OLD), key=lambda megabyte: abs(computed / megabyte - reported))
 
 
 def _bandwidths(line: _Line) -> tuple[float, float, float] | None:
-    """Return the time in µs, the bandwidth computed from it in B/s, and the reported one in MByte/s."""
+    """Return how well a line tells the unit, its bandwidth computed in B/s, and the reported one in MByte/s.
+
+    The bandwidth is computed from the rate of messages, or from the time. None for lines that do not tell.
+    """
     values = line.values or {}
-    time, reported = values.get("t[usec]") or values.get("t_max[usec]"), values.get("Mbytes/sec")
-    if not (time and reported and line.size and line.benchmark in _MESSAGES):
+    reported = values.get("Mbytes/sec", 0.0)
+    if not line.size or reported < _TELLING:
         return None
-    return time, _MESSAGES[line.benchmark] * line.size / time * 1e6, reported
+    if rate := values.get("Msg/sec"):
+        return (reported, rate * line.size, reported) if rate >= _FREQUENT else None
+    time = values.get("t[usec]") or values.get("t_max[usec]") or 0.0
+    if time < _TELLING or line.benchmark not in _MESSAGES:
+        return None
+    return min(time, reported), _MESSAGES[line.benchmark] * line.size / time * 1e6, reported
+
+
+def _of_version(text: str) -> float | None:
+    """Return the bytes in a MByte of the version in the title; None if that does not tell."""
+    version = _VERSION.search(text)
+    if version is None or int(version[1]) == _UNCLEAR:
+        return None
+    return _NEW if int(version[1]) > _UNCLEAR else _OLD
 
 
 def _metrics(

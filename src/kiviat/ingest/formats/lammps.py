@@ -26,11 +26,13 @@ def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
 
 
 def metrics(run: LoggedRun) -> Iterator[Metric]:
-    """Yield the metrics of a run; `rate` is in atom-steps per second."""
-    yield Metric.once("rate", "1/s", run.atoms * run.steps / run.loop_s, "higher", "time")
+    """Yield the metrics of a run; `rate` is in atom-steps per second. A run of no steps has no rates."""
+    if run.steps:
+        yield Metric.once("rate", "1/s", run.atoms * run.steps / run.loop_s, "higher", "time")
     yield Metric.once("time", "s", run.loop_s)
-    yield Metric.once("step_rate", "1/s", run.steps / run.loop_s, "higher", "time")
-    if run.speed is not None:
+    if run.steps:
+        yield Metric.once("step_rate", "1/s", run.steps / run.loop_s, "higher", "time")
+    if run.speed:
         yield Metric.once(f"{run.speed_unit}_per_day", "1", run.speed, "higher", "time")
     for phase, times in run.phases.items():
         yield Metric.once(f"{phase}_time", "s", times.mean)

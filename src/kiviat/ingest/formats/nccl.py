@@ -236,7 +236,8 @@ def _deduced(rows: Sequence[str], ranks: int) -> str | None:
     Operations that do not reduce share quotients.
     """
     columns = _columns(rows[0])
-    words = next((row.replace(",", " ").split() for row in reversed(rows) if row.strip()[:1].isdecimal()), [])
+    lines = (row.replace(",", " ").split() for row in reversed(rows) if row.strip()[:1].isdecimal())
+    words = next((words for words in lines if _is_whole(words, columns)), [])
     facts = dict(zip(columns, words, strict=False))
     try:
         quotient = float(facts["busbw"]) / float(facts["algbw"])
@@ -252,12 +253,16 @@ def _deduced(rows: Sequence[str], ranks: int) -> str | None:
     return near[0] if len(near) == 1 else None
 
 
+def _is_whole(words: Sequence[str], columns: Sequence[str]) -> bool:
+    return len(words) >= len([name for name in columns if name != "timestamp"])
+
+
 def _row(test: _Test, columns: Sequence[str], words: Sequence[str], where: str, alone: bool) -> _Line | None:
     """Return a line; None for one that the end of the test cut, and where no element was sent.
 
     `alone`: a single result is the one in place.
     """
-    if len(words) < len([name for name in columns if name != "timestamp"]):
+    if not _is_whole(words, columns):
         return None
     starts = [place for place, name in enumerate(columns) if name in ("time", "cputime")]
     facts = dict(zip(columns[: starts[0]], words, strict=False))

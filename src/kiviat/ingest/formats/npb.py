@@ -1,7 +1,8 @@
 """NAS Parallel Benchmarks: what their programs print at the end, in versions 2.x to 3.4, with MPI or threads.
 
 The layout is that of print_results.f and c_print_results.c: 3.3 and older print "Compiled procs", 3.4 prints
-"Active processes" where not all take part. Rates are in 10^6 operations per second.
+"Active processes" where not all take part. Rates are in 10^6 operations per second. Programs that ended too
+early for their clock print 0.00 for both: they have no result.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from kiviat.record.types import Scalar
 
 NAME = "NAS Parallel Benchmarks"
 
-_END = re.compile(r"^ ?(BT|CG|EP|FT|IS|LU|MG|SP) Benchmark Completed\.?\s*$", re.MULTILINE)
+_END = re.compile(r"^ ?([A-Z]{2}(?:-MZ)?) Benchmark Completed\.?\s*$", re.MULTILINE)
 _LINE = re.compile(r"^ ?([A-Z][A-Za-z/ ]+?)\s*= *(.*?)\s*$", re.MULTILINE)
 
 
@@ -46,14 +47,16 @@ def _record(program: str, text: str, where: str, ranks: int | None) -> Record:
     active = said.get("Active processes")
     threads = whole(said["Total threads"], about) if "Total threads" in said else 1
     axes: dict[str, Scalar] = {"class": said["Class"]} | ({"threads": threads} if threads > 1 else {})
-    metrics = [
-        metric("rate", "op/s", number(said["Mop/s total"], about) * 1e6, 1),
-        metric("time", "s", number(said["Time in seconds"], about), 1),
-    ]
+    values = (
+        ("rate", "op/s", number(said["Mop/s total"], about) * 1e6),
+        ("time", "s", number(said["Time in seconds"], about)),
+    )
+    metrics = [metric(name, unit, value, 1) for name, unit, value in values if value]
     verified = said.get("Verification", "").upper()
     check = {"SUCCESSFUL": True, "UNSUCCESSFUL": False}.get(verified)
     case = Case(program.lower(), count, None, axes)
-    found = record(case, metrics, check=check, wrong="the program's verification failed")
+    skipped = None if metrics else f"it took {said['Time in seconds']} s, too short a time for its clock"
+    found = record(case, metrics, check=check, skipped=skipped, wrong="the program's verification failed")
     notes = {"version": f"NPB {said['Version']}"} if said.get("Version") else {}
     notes |= {"active processes": active} if active else {}
     return replace(found, notes=notes)

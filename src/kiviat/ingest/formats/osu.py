@@ -1,7 +1,9 @@
 """OSU micro-benchmarks: the tables of the point-to-point and collective programs, versions 3 to 7.
 
 Only the multi-pair ones print the number of ranks; for others the user gives it. Buffers on accelerators,
-datatypes, persistent requests and windows of one-sided operations, printed in headers, are part of the case.
+datatypes, persistent requests, threads and windows of one-sided operations, printed in headers, are part of
+the case. A table ends at the next title, at a comment or number that is none of its rows, and after one row
+if it has no sizes.
 """
 
 from __future__ import annotations
@@ -10,15 +12,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kiviat.ingest.reported import Case, LacksRanksError, metric, number, record, whole
-from kiviat.record import Metric, Record
+from kiviat.ingest.reported import Case, PartlyReadError, metric, number, record, whole
+from kiviat.record import InputError, Metric, Record
 from kiviat.record.types import Scalar
 
 NAME = "OSU micro-benchmarks"
 
 _TITLE = re.compile(
-    r"# OSU MPI(?:_(\w+))?(?:-(\w+))? (.+?)((?: Latency| Persistent)*) Test v([\d.]+)", re.IGNORECASE
+    r"# OSU (One Sided )?MPI(?:_(\w+))?(?:-(\w+))? "
+    r"(.{1,80}?)((?: Latency| Persistent){0,3}) Test(?: Test)? v[\d.]",
+    re.IGNORECASE,
 )
+_COLUMNS = re.compile(r"# (?:Size|Avg Latency|Overall)|\s*Overall\(us\)")
+_NUMBER = re.compile(r"[+-]?(?:\.?\d|nan|inf)", re.IGNORECASE)
+_OTHER_TITLE = re.compile(r"# (?:OSU|OMB)[ -]")
 # Examples: "DEVICE (D)", "HOST (H)", "MANAGED (M)"; "MANAGED (MD)" says where managed memory was touched
 # last.
 _BUFFERS = re.compile(r"# Send Buffer on (\w+) \((\w+)\) and Receive Buffer on (\w+) \((\w+)\)")
@@ -34,6 +41,10 @@ _POINT_TO_POINT = {
     "bi-directional bandwidth": "biband",
     "multiple bandwidth / message rate": "uniband",
     "multi": "latency",
+    "partitioned": "partitioned_pingpong",
+    # Kiviat's latency_mt has as many senders as receivers.
+    "multi-threaded": "osu_latency_mt",
+    "multi-process": "osu_latency_mp",
 }
 _COLLECTIVE = {
     "broadcast": "bcast",
@@ -42,8 +53,13 @@ _COLLECTIVE = {
     "all-to-allv personalized exchange": "alltoallv",
     "all-to-allw personalized exchange": "alltoallw",
 }
-_TWO_RANKS = ("pingpong", "biband")
-# Column titles, as they have changed over the versions: metric and unit.
+_TWO_RANKS = ("pingpong", "biband", "partitioned_pingpong", "osu_latency_mt", "osu_latency_mp")
+# Printed before the title by osu_latency_mt, after it by osu_latency_mp.
+_SENDERS = re.compile(r"# Number of (?:Sender (threads)|forked (processes) in sender): (\d+)")
+_RECEIVERS = re.compile(r"# Number of (?:Receiver threads|forked processes in receiver): (\d{1,9})")
+_THREADED = ("osu_latency_mt", "osu_latency_mp")
+# Version 3 has operations in a row in one-sided bandwidths, and MPI_Win_create.
+_OLD_WINDOW = 32
 _MEGABYTE = 1e6
 
 
@@ -53,27 +69,36 @@ def sniff(text: str) -> bool:
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
-    """Return a record for each line. `ranks` is required unless the benchmark runs between two ranks."""
+    """Return a record for each line. `ranks` is required unless the benchmark runs between two ranks.
+
+    Raise PartlyReadError if tables lack the number of ranks, or are of unknown benchmarks; InputError for
+    rows that are not whole.
+    """
     records: list[Record] = []
-    lacking = ""
+    left_out = ""
     for found in _records(text, where, ranks):
         if isinstance(found, Record):
             records.append(found)
         else:
-            lacking = lacking or found
-    if lacking:
-        raise LacksRanksError(lacking, records)
+            left_out = left_out or found
+    if left_out:
+        raise PartlyReadError(left_out, records)
     return records
 
 
 @dataclass
 class _Table:
+    """A table. `unknown` is its title if its benchmark is not read, `rows` is how many it has had."""
+
     benchmark: str
     ranks: int | None
     window: int = _OUR_WINDOW
     columns: Sequence[str] = ()
     collective: bool = True
     axes: dict[str, Scalar] = field(default_factory=dict)
+    unknown: str = ""
+    rows: int = 0
+    last_size: int = 0
 
     def note(self, line: str) -> None:
         """Read a header line; properties equal to Kiviat's defaults are omitted."""
@@ -88,11 +113,33 @@ class _Table:
             self._set("memory", window[1].lower(), "allocate")
         elif epoch := _EPOCH.match(line):
             self._set("epoch", _OUR_EPOCHS.get(epoch[1].lower(), epoch[1].lower().replace("/", "_")), "flush")
+        elif senders := _SENDERS.match(line):
+            self.axes[senders[1] or senders[2]] = int(senders[3])
+        elif receivers := _RECEIVERS.match(line):
+            self._set("receivers", int(receivers[1]), self.axes.get("threads", self.axes.get("processes")))
 
-    def _set(self, axis: str, value: str, usual: str) -> None:
+    def _set(self, axis: str, value: Scalar, usual: Scalar | None) -> None:
         self.axes.pop(axis, None)
         if value != usual:
             self.axes[axis] = value
+
+    def has_row(self, words: Sequence[str], where: str) -> bool:
+        """True if the words of a line are a row, False if what follows the table begins there.
+
+        Raise InputError, naming `where`, for a row that is not whole.
+        """
+        if len(words) > 1 and self.columns[1:2] != ["Validation"] and not _NUMBER.match(words[1]):
+            return False
+        if len(words) < len(self.columns):
+            if len(words) > 1 or words[0] == str(2 * self.last_size or 1):
+                raise InputError(
+                    f"{where} has {' '.join(words)[:40]!r} for the columns {', '.join(self.columns)}; "
+                    "is the file complete?"
+                )
+            return False
+        if words[0].isdecimal():
+            self.last_size = int(words[0])
+        return True
 
     def case(self, ranks: int, size: int | None) -> Case:
         axes = {} if self.window == _OUR_WINDOW else {"window": self.window}
@@ -104,31 +151,44 @@ def _buffer(where: str, letters: str) -> str:
 
 
 def _records(text: str, where: str, ranks: int | None) -> Iterator[Record | str]:
-    """Yield the records, and for lines whose number of ranks is unknown what is to be done."""
+    """Yield the records, and for tables that cannot be read what is to be done."""
     table: _Table | None = None
+    before: list[str] = []  # the lines on threads, which may precede a title
     for at, line in enumerate(text.splitlines(), 1):
         if title := _TITLE.match(line):
             table = _table(title, ranks)
+            for one in before if table.benchmark in _THREADED else ():
+                table.note(one)
+            before = []
+        elif _OTHER_TITLE.match(line):
+            table = _Table("", None, unknown=line.strip("# "))
+        elif _SENDERS.match(line) or _RECEIVERS.match(line):
+            if table and not table.rows and table.benchmark in _THREADED:
+                table.note(line)
+            else:
+                before.append(line)
         elif table is None:
             continue
-        elif line.startswith(("# Size", "# Avg Latency", "# Overall")) and "=" not in line:
-            table.columns = [name.strip() for name in re.split(r"\s{2,}|(?<=\))\s", line[1:].strip())]
+        elif table.rows and line.startswith("#"):
+            table = None
+        elif _COLUMNS.match(line) and "=" not in line:
+            names = re.split(r"\s{2,}|(?<=\))\s", line.lstrip("# ").rstrip())
+            table.columns = [name.strip() for name in names]
         elif line.startswith("#"):
             table.note(line)
         elif (words := line.split()) and table.columns and words[0].replace(".", "").isdecimal():
-            if table.ranks is None:
-                yield (
-                    f"{where} line {at}: OSU benchmarks do not print the number of ranks of "
-                    f"{table.benchmark}; give --ranks"
-                )
-            else:
-                yield _record(table, table.ranks, words, f"{where} line {at}")
+            is_row = table.has_row(words, f"{where} line {at}")
+            if is_row:
+                table.rows += 1
+                yield _row(table, words, f"{where} line {at}")
+            if not is_row or table.unknown or "Size" not in table.columns:
+                table = None
 
 
 def _table(title: re.Match[str], ranks: int | None) -> _Table:
-    operation, accelerator, words, more, _ = title.groups()
+    old, operation, accelerator, words, more = title.groups()
     name = words.lower().removesuffix(" latency").strip()
-    table = _one_sided(operation.lower(), name) if operation else _two_sided(name, ranks)
+    table = _one_sided(operation.lower(), name, old=bool(old)) if operation else _two_sided(name, ranks)
     if "persistent" in more.lower():
         table.axes["requests"] = "persistent"
     if accelerator:  # unless a later line names the buffers
@@ -136,11 +196,14 @@ def _table(title: re.Match[str], ranks: int | None) -> _Table:
     return table
 
 
-def _one_sided(operation: str, name: str) -> _Table:
+def _one_sided(operation: str, name: str, *, old: bool) -> _Table:
     """Return the table of a one-sided operation between two ranks; bandwidths use windows of operations."""
     table = _Table(operation, 2, collective=False)
+    if old:
+        table.axes |= {"memory": "create", "epoch": "lock" if name.startswith("passive") else "pscw"}
+        name = name.removeprefix("passive").strip() or "latency"
     if name != "latency":
-        table.axes["window"] = _OUR_WINDOW
+        table.axes["window"] = _OLD_WINDOW if old else _OUR_WINDOW
     if name.startswith("bi-directional"):
         table.axes["ways"] = "both"
     return table
@@ -148,12 +211,28 @@ def _one_sided(operation: str, name: str) -> _Table:
 
 def _two_sided(name: str, ranks: int | None) -> _Table:
     if name.startswith("non-blocking "):
-        base = name.removeprefix("non-blocking ")
-        return _Table("i" + _COLLECTIVE.get(base, base), ranks)
-    benchmark = _POINT_TO_POINT.get(name) or _COLLECTIVE.get(name, name)
+        return _Table("i" + _collective(name.removeprefix("non-blocking ")), ranks)
+    benchmark = _POINT_TO_POINT.get(name) or _collective(name)
     between_two = benchmark in _TWO_RANKS or name == "bandwidth"
     collective = benchmark not in _POINT_TO_POINT.values()
     return _Table(benchmark, 2 if between_two else ranks, collective=collective)
+
+
+def _collective(name: str) -> str:
+    """Return the name of a collective operation, also of one that Kiviat does not have."""
+    if name.startswith("neighborhood "):
+        return "neighbor_" + _collective(name.removeprefix("neighborhood "))
+    return _COLLECTIVE.get(name, name.replace(" ", "_"))
+
+
+def _row(table: _Table, words: Sequence[str], where: str) -> Record | str:
+    """Return the record of a row, or what is to be done if there is none."""
+    if table.unknown:
+        title = repr(table.unknown[:60])
+        return f"{where}: kiviat does not read the results of {title}; remove them to read the others"
+    if table.ranks is None:
+        return f"{where}: OSU benchmarks do not print the number of ranks of {table.benchmark}; give --ranks"
+    return _record(table, table.ranks, words, where)
 
 
 def _record(table: _Table, ranks: int, words: Sequence[str], where: str) -> Record:
@@ -183,7 +262,7 @@ def _metrics(table: _Table, values: Mapping[str, float]) -> Iterator[Metric]:
             yield metric(_TIMES[column], "s", value * 1e-6, count)
         elif column == "overlap(%)":
             yield metric("overlap", "%", value, count)
-        elif column in ("bandwidth(mb/s)", "mb/s"):
+        elif column in ("bandwidth(mb/s)", "bi-bandwidth(mb/s)", "mb/s"):
             yield metric("bandwidth", "B/s", value * _MEGABYTE, count)
         elif column == "messages/s":
             yield metric("message_rate", "1/s", value, count)

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kiviat.ingest.formats import hpcc
 from kiviat.ingest.reported import Case, metric, record
 from kiviat.record import InputError, Metric, Record
 from kiviat.record.types import Scalar
@@ -20,14 +21,14 @@ _LOOP = re.compile(r"^(Copy|Scale|Add|Triad):\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s
 _BEGIN = re.compile(r"^STREAM version", re.MULTILINE)
 _COUNTED = re.compile(r"Number of Threads (?:counted|requested)[^\d\n]*=\s*(\d+)", re.IGNORECASE)
 _RANKS = re.compile(r"distributed across (\d+) MPI ranks", re.IGNORECASE)
-_EACH = re.compile(r"uses (\d+) bytes per array element")
-_ELEMENTS = re.compile(r"Array size = (\d+) \(elements\)")
+_EACH = re.compile(r"uses (\d+) bytes per (?:array element|DOUBLE)")
+_ELEMENTS = re.compile(r"Array size = (\d+)(?: \(elements\)|,)")
 _FIRST = ("Triad", "Copy", "Scale", "Add")
 
 
 def sniff(text: str) -> bool:
-    """True for text with the head of STREAM's table."""
-    return _HEAD.search(text) is not None
+    """True for text with the head of STREAM's table, but not for that of HPC Challenge, which has it too."""
+    return _HEAD.search(text) is not None and not hpcc.sniff(text)
 
 
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
