@@ -551,3 +551,14 @@ def test_a_named_log_has_the_ranks_of_its_job_script(kiviat: Kiviat, tmp_path: P
     (tmp_path / "x.sh").write_text(test_tree.SCRIPT)
     assert kiviat("ingest", "x.out").returncode == 0
     assert "allreduce on 8 ranks" in kiviat("show", "last").stdout
+
+
+def test_what_is_not_read_of_a_log_is_said(kiviat: Kiviat, tmp_path: Path) -> None:
+    """One table that Kiviat does not know once made it refuse the others of a log, or leave no word of it."""
+    table = "# Size          Latency (us)\n8 1.0\n"
+    (tmp_path / "job.out").write_text(
+        f"# OSU MPI Latency Test v5.9\n{table}\n# OSU OpenSHMEM Put Test v5.9\n{table}"
+    )
+    done = kiviat("ingest", "job.out")
+    assert done.returncode == 0 and done.stdout.startswith("1 result in ")
+    assert done.stderr.startswith("kiviat: job.out") and "OpenSHMEM Put Test" in done.stderr

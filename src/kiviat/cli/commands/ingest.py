@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -52,6 +53,9 @@ def execute(request: IngestRequest) -> int:
             print(
                 typeable(f"{count} in {one.run}  (`kiviat show {call_run(one.run)}`)") if one.run else count
             )
+            for source in one.sources:
+                if source.says:
+                    print(f"kiviat: {typeable(_sentence(source))}", file=sys.stderr)
     if not any(one.records for one in made):
         raise InputError(
             f"no file in {' or '.join(request.files)} has results that kiviat reads; it reads the output of "
@@ -83,7 +87,7 @@ def _named(path: Path, request: IngestRequest) -> Source:
     source = read_log(
         path, *known_format(text, str(path)), {} if request.ranks else beside(path), request.ranks
     )
-    if source.says:
+    if not source.records:
         raise InputError(_sentence(source))
     return source
 
