@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kiviat
+from kiviat.api.runs import read
 from kiviat.store import RunDirectory
+from kiviat.store.query import connect
 
 MakeRun = Callable[..., RunDirectory]
 
@@ -17,6 +22,11 @@ MakeRun = Callable[..., RunDirectory]
 @pytest.fixture
 def path(make_run: MakeRun) -> Path:
     return make_run().path
+
+
+def interrupt(path: Path) -> None:
+    file = path / "run.json"
+    file.write_text(file.read_text().replace('"complete"', '"interrupted"'))
 
 
 def test_load_takes_paths_patterns_and_identifiers(
@@ -35,10 +45,49 @@ def test_load_takes_paths_patterns_and_identifiers(
 
 
 def test_an_interrupted_run_is_a_warning(make_run: MakeRun, path: Path) -> None:
-    file = path / "run.json"
-    file.write_text(file.read_text().replace('"complete"', '"interrupted"'))
+    interrupt(path)
     with pytest.warns(UserWarning, match="was interrupted"):
         kiviat.load(path)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda path, loaded: kiviat.load(path),
+        kiviat.compare,
+        lambda path, loaded: kiviat.compare(loaded, path),
+        lambda path, loaded: kiviat.scaling(path),
+        lambda path, loaded: kiviat.balance(path),
+        lambda path, loaded: kiviat.predict("altix-bx2", path),
+        lambda path, loaded: kiviat.run(),
+    ],
+    ids=["load", "compare a", "compare b", "scaling", "balance", "predict", "run"],
+)
+def test_functions_that_load_an_interrupted_run_warn_their_caller(
+    make_run: MakeRun,
+    path: Path,
+    function: Callable[[Path, kiviat.Run], object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def simulate(asked: object) -> None:
+        raise kiviat.InputError("this needs SimGrid")
+
+    monkeypatch.setattr("kiviat.api.predict.simulate", simulate)
+    monkeypatch.setattr("kiviat.api.run._PROGRAM", f"print({str(path)!r})")
+    loaded = kiviat.load(make_run().path)[0]
+    interrupt(path)
+    with pytest.warns(UserWarning, match="was interrupted") as caught, suppress(kiviat.InputError):
+        function(path, loaded)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_functions_that_get_a_loaded_run_do_not_warn_again(path: Path) -> None:
+    interrupt(path)
+    with pytest.warns(UserWarning, match="was interrupted"):
+        runs = kiviat.load(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kiviat.compare(runs, runs[0])
 
 
 def test_tables_have_what_sql_has(path: Path) -> None:
@@ -122,3 +171,48 @@ def test_long_tables_are_cut_and_say_so(path: Path) -> None:
 def test_a_report_is_the_one_of_the_command(path: Path, tmp_path: Path) -> None:
     page = kiviat.load(path).report(tmp_path / "report.html")
     assert "pingpong" in page.read_text(encoding="utf-8")
+
+
+def test_a_run_named_in_two_ways_is_loaded_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(path.parent)
+    (path.parent / "link").symlink_to(path)
+    runs = kiviat.load(path.name, path, "link")
+    assert len(runs) == len(runs.runs) == 1
+    assert len(kiviat.Runs([runs[0], *kiviat.load(path)])) == 1
+    assert [run.path for run in read([path.name, path])] == [Path(path.name)]  # commands print it so
+    assert len(kiviat.compare(runs, kiviat.Runs([runs[0], runs[0]])).rows()) == 3
+
+
+def test_runs_outlive_a_change_of_the_working_directory(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(path.parent)
+    runs = kiviat.load(path.name)
+    monkeypatch.chdir(tmp_path)
+    assert runs[0].path == path
+    assert len(runs.launches) == 8
+    assert len(runs.summaries) == 6
+
+
+def test_files_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[object] = []
+    runs = kiviat.load(path)
+
+    @contextmanager
+    def counted(paths: Sequence[Path], **options: Any) -> Iterator[object]:
+        opened.append(paths)
+        with connect(paths, **options) as connection:
+            yield connection
+
+    monkeypatch.setattr("kiviat.api.runs.connect", counted)
+    monkeypatch.setattr("kiviat.api.runs.load_run", opened.append)
+    table = runs.records
+    assert repr(table).startswith("<table records: 24 rows, columns schema, run, ")
+    assert (len(table), table.columns[0], len(opened)) == (24, "schema", 1)
+    opened.clear()
+    assert repr(runs.summaries).startswith("<table summaries: 6 rows, columns run, case, ")
+    runs.summaries._repr_html_()
+    runs[0].summaries.to_pandas()
+    assert not opened
+    assert runs.summaries.rows()[0]["axes"] == {}
+    assert runs.summaries.to_pandas()["p90"].dtype.kind == "f"  # a column without any value

@@ -151,7 +151,7 @@ def test_energy_that_was_declared_says_so(kiviat: Kiviat, hpcc: Make, tmp_path: 
         (["missing"], "there is no run 'missing' in"),
         (
             ["--with", "vax"],
-            'there is no published system of that name; give "all", "none" or one of: nec-sx-8',
+            'there is no published system \'vax\'; give "all", "none" or one of: nec-sx-8',
         ),
         (
             ["-o", "nowhere/x.html"],

@@ -129,7 +129,7 @@ def test_compare_by_a_threshold(kiviat: Kiviat, make_run: Make) -> None:
     assert kiviat("compare", a.id, b.id, "--threshold", "50").returncode == 0
     assert kiviat("compare", a.id, b.id, "--threshold", "20").returncode == 1
     refused = kiviat("compare", a.id, b.id, "--threshold", "-3")
-    assert refused.returncode == 2 and "--threshold -3 is not 0 or more; give percent" in refused.stderr
+    assert refused.returncode == 2 and "--threshold is -3; give percent from 0 to 100" in refused.stderr
 
 
 def test_too_few_launches_give_no_verdict(kiviat: Kiviat, make_run: Make) -> None:

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from kiviat.analysis.hpcc import balance as analysis
 from kiviat.analysis.hpcc.balance import AXES, Balance
 from kiviat.analysis.hpcc.quantities import System, chosen, measured_system, published_systems
-from kiviat.api.runs import Named, Run, Runs, read
+from kiviat.api.arguments import refuse_unknown, words
+from kiviat.api.runs import Named, Run, Runs, named
 from kiviat.api.table import Table, Tabular
 from kiviat.record import InputError, write_whole
 from kiviat.report.balance.text import cell_text, sentences
@@ -80,23 +81,24 @@ class BalanceResult(Tabular):
 
 def balance(
     *runs: Named,
-    beside: Iterable[str] | None = None,
+    beside: str | Iterable[str] | None = None,
     small: Rule = "auto",
     few_nodes: Rule = "auto",
 ) -> BalanceResult:
     """Return how balanced machines are; without a name, that of the last run.
 
-    The name "none" stands for no run: published systems alone. `beside` names published systems, "all" or
-    "none"; by default, a single run is shown with those that have HPL, and no run with all. `small` and
-    `few_nodes` keep or drop systems that are too small for some axes. Raise InputError for runs without a
-    kernel of HPC Challenge and for unknown systems.
+    The name "none" stands for no run: published systems alone. `beside` is a published system or several,
+    named in whole or in part, "all" or "none"; by default, a single run is shown with those that have HPL,
+    and no run with all. `small` and `few_nodes` keep or drop systems that are too small for some axes. Raise
+    InputError for runs without a kernel of HPC Challenge and for unknown systems and rules.
     """
-    loaded = read(name for name in runs or ("last",) if name != "none")
+    for parameter, rule in (("small", small), ("few_nodes", few_nodes)):
+        refuse_unknown(parameter, rule, get_args(Rule))
+    loaded = named(name for name in runs or ("last",) if name != "none")
     systems = _systems(loaded)
-    asked = None if beside is None else tuple(beside)
-    if not loaded and asked is None:
-        asked = ("all",)
-    others = _beside(asked, systems)
+    if not loaded and beside is None:
+        beside = "all"
+    others = _beside(None if beside is None else words("beside", beside), systems)
     if not systems and not others:
         raise InputError("neither runs nor published systems were given; name a run or a system")
     details = analysis.balance([*systems, *others], small, few_nodes)
@@ -145,9 +147,6 @@ def _beside(asked: Sequence[str] | None, systems: Sequence[System]) -> list[Syst
         matching = published if name == "all" else chosen(published, name)
         if not matching:
             known = ", ".join(system.id for system in published)
-            raise InputError(
-                f'--with {name!r}: there is no published system of that name; give "all", "none" or one of: '
-                f"{known}"
-            )
+            raise InputError(f'there is no published system {name!r}; give "all", "none" or one of: {known}')
         found += [system for system in matching if system not in found]
     return found

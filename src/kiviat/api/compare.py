@@ -10,7 +10,8 @@ from typing import Any
 from kiviat.analysis import compare as analysis
 from kiviat.analysis.aggregate.summary import Summary, primary
 from kiviat.analysis.compare import THRESHOLD, Change, Comparison
-from kiviat.api.runs import Named, Run, Runs, read_one
+from kiviat.api.arguments import fraction
+from kiviat.api.runs import Named, Run, Runs, named_one, read_one
 from kiviat.api.table import Table, Tabular
 from kiviat.record import InputError
 from kiviat.record.units import counted
@@ -91,24 +92,29 @@ def compare(
     *,
     metric: str | None = None,
     threshold: float = THRESHOLD,
-    tell: Callable[[str], None] = lambda remark: None,
+    tell: Callable[[str], None] | None = None,
 ) -> ComparisonResult:
     """Return how run `b` compares with run `a`, case by case, with a verdict over all.
 
-    Each case is compared by its time, or by `metric`; relative changes up to `threshold` do not matter. A
+    Each case is compared by its time, or by `metric`; changes up to the fraction `threshold` do not matter. A
     verdict needs at least five launches of each run, and no launch of the case disturbed by other programs.
-    `tell` is called with each remark on the files. Raise InputError if the runs have no case in common, or
-    times of different clocks.
+    Remarks on the files are Python warnings; `tell`, of commands, is called with each instead. Raise
+    InputError if the runs have no case in common, or times of different clocks.
     """
-    (first, before), (second, after) = (_side(name, metric, tell) for name in (a, b))
-    return ComparisonResult(first, second, analysis.compare(before, after, threshold))
+    least = fraction("threshold", threshold)
+    first, before = _side(a, metric, tell)
+    second, after = _side(b, metric, tell)
+    return ComparisonResult(first, second, analysis.compare(before, after, least))
 
 
-def _side(name: Named, metric: str | None, tell: Callable[[str], None]) -> tuple[Run, list[Summary]]:
+def _side(name: Named, metric: str | None, tell: Callable[[str], None] | None) -> tuple[Run, list[Summary]]:
     """Return the run and what is compared of it; the rows of two large runs would need much memory."""
-    run = read_one(name)
-    for warning in run.warnings:
-        tell(warning)
+    if tell is None:
+        run = named_one(name, stacklevel=5)
+    else:
+        run = read_one(name)
+        for remark in run.warnings:
+            tell(remark)
     compared = primary(run.rows, metric)
     if not compared:
         wanted = f"results of metric {metric!r}" if metric else "results"

@@ -6,14 +6,15 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 
 from kiviat.analysis.aggregate.calibration import calibrated
 from kiviat.analysis.aggregate.known_errors import known_errors, shortly
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.published.results import value_of
-from kiviat.api.runs import Named, Run, Runs, read_one
+from kiviat.api.arguments import file_name, settings, several, whole_number, wrong
+from kiviat.api.runs import Named, Run, Runs, named_one
 from kiviat.api.table import Table, Tabular
 from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, find_machine
@@ -125,24 +126,37 @@ class PredictionResult(Tabular):
         return fragment.heading(title, origin) + fragment.table(shown, rows)
 
 
-def predict(machine: str | PathLike[str] | Machine, cases: Named | Iterable[Case]) -> PredictionResult:
-    """Simulate cases on a modelled machine: `Case`s, or all cases of a measured run, with their errors.
+def predict(machine: str | PathLike[str] | Machine, cases: Named | Case | Iterable[Case]) -> PredictionResult:
+    """Simulate on a modelled machine one `Case`, several, or all cases of a measured run, with their errors.
 
     `machine` is a name of `kiviat model list` or the path of a machine file. The first prediction builds the
     simulator's program, which takes a minute or two; results are kept. Raise InputError for unknown machines
     and benchmarks, and for cases that the machine has no room for.
     """
-    found = machine if isinstance(machine, Machine) else find_machine(fspath(machine))
+    found = machine if isinstance(machine, Machine) else find_machine(file_name("machine", machine))
     if isinstance(cases, str | PathLike | Run | Runs):
-        return _of_run(found, read_one(cases))
-    asked = [
-        SimulatedCase(found, one.benchmark, one.ranks, one.bytes, one.axes, one.place, one.per_node, one.bind)
-        for one in cases
-    ]
+        return _of_run(found, named_one(cases))
+    asked = [_simulated(found, one) for one in several(cases)]
     if not asked:
         raise InputError("there is no case to predict; give at least one, such as Case('pingpong', bytes=8)")
     values = [value for answer in simulate(asked) for value in _values(answer)]
     return PredictionResult(found, tuple(values))
+
+
+def _simulated(machine: Machine, case: Case) -> SimulatedCase:
+    """Return the case with Python's own numbers. Raise InputError for what is not a case."""
+    if not isinstance(case, Case):
+        raise wrong("cases", case, "a Case, several, or a measured run")
+    return SimulatedCase(
+        machine,
+        case.benchmark,
+        whole_number("ranks", case.ranks),
+        None if case.bytes is None else whole_number("bytes", case.bytes, 0),
+        settings("axes", case.axes),
+        case.place,
+        None if case.per_node is None else whole_number("per_node", case.per_node),
+        case.bind,
+    )
 
 
 def _values(answer: Record) -> list[Predicted]:

@@ -7,10 +7,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
+from typing import SupportsIndex
 
-from kiviat.api.runs import Runs, read
+from kiviat.api.arguments import file_name, fraction, settings, whole_numbers, words
+from kiviat.api.runs import Runs, named
 from kiviat.record import InputError
 from kiviat.record.types import Scalar
 
@@ -23,9 +25,9 @@ _FAILED_CASES = 1
 
 def run(
     plan: str | PathLike[str] | None = None,
-    benchmarks: Iterable[str] = (),
+    benchmarks: str | Iterable[str] = (),
     *,
-    ranks: int | str | Sequence[int] | None = None,
+    ranks: SupportsIndex | str | Iterable[SupportsIndex] | None = None,
     sizes: str | None = None,
     axes: Mapping[str, Scalar] | None = None,
     launches: int | None = None,
@@ -37,7 +39,7 @@ def run(
     place: str | None = None,
     bind: str | None = None,
     output: str | PathLike[str] | None = None,
-    options: Sequence[str] = (),
+    options: str | Iterable[str] = (),
     progress: bool = True,
 ) -> Runs:
     """Measure, as `kiviat run` does, and return the run, or the runs of a plan with several arrangements.
@@ -53,27 +55,32 @@ def run(
     finished is kept, and `options=["--resume", …]` goes on. Failed cases do not raise; `Runs.records` has
     their outcome and reason.
     """
-    if "--dry-run" in options:
+    further = words("options", options)
+    if "--dry-run" in further:
         raise InputError("a dry run has no results to load; type `kiviat run --dry-run` in a terminal")
-    words = ["run", *([] if plan is None else [fspath(plan)]), *benchmarks]
+    command = ["run", *([] if plan is None else [file_name("plan", plan)]), *words("benchmarks", benchmarks)]
     given = {
-        "-n": ranks if ranks is None or isinstance(ranks, int | str) else ",".join(map(str, ranks)),
+        "-n": ranks if ranks is None or isinstance(ranks, str) else _listed(ranks),
         "-m": sizes,
         "--launches": launches,
-        "--interval": None if interval is None else 100 * interval,
+        "--interval": None if interval is None else 100 * fraction("interval", interval),
         "--launches-max": launches_max,
         "--on": on,
         "--mpi": mpi,
         "--ppn": per_node,
         "--place": place,
         "--bind": bind,
-        "-o": None if output is None else fspath(output),
+        "-o": None if output is None else file_name("output", output),
     }
     for option, value in given.items():
-        words += [] if value is None else [option, str(value)]
-    for name, axis in (axes or {}).items():
-        words += ["--set", f"{name}={str(axis).lower() if isinstance(axis, bool) else axis}"]
-    return _started([*words, *options, "--quiet", *(["--progress"] if progress else [])])
+        command += [] if value is None else [option, str(value)]
+    for name, axis in settings("axes", axes or {}).items():
+        command += ["--set", f"{name}={str(axis).lower() if isinstance(axis, bool) else axis}"]
+    return _started([*command, *further, "--quiet", *(["--progress"] if progress else [])])
+
+
+def _listed(ranks: SupportsIndex | Iterable[SupportsIndex]) -> str:
+    return ",".join(map(str, whole_numbers("ranks", ranks)))
 
 
 def _started(words: Sequence[str]) -> Runs:
@@ -92,23 +99,30 @@ def _started(words: Sequence[str]) -> Runs:
             errors="replace",
             start_new_session=True,
         )
-        try:
-            assert process.stderr
-            with process.stderr as lines:
+        assert process.stderr
+        with process.stderr as lines:
+            try:
                 for line in lines:  # the last line may be the reason of an error, which is raised instead
                     print(held, end="", file=sys.stderr, flush=True)
                     held = line
-            code = process.wait()
-        except BaseException:
-            process.send_signal(signal.SIGINT)
-            process.wait()
-            raise
+                code = process.wait()
+            except BaseException as error:
+                process.send_signal(signal.SIGINT)
+                for line in lines:  # until the end, because the last one says what is kept
+                    held = line
+                process.wait()
+                if isinstance(error, KeyboardInterrupt):
+                    raise KeyboardInterrupt(_message(held)) from None
+                raise
         printed.seek(0)
         paths = [line for line in printed.read().splitlines() if line]
-    message = held.strip().removeprefix("kiviat: ")
     if code > 128 or code < 0:
-        raise KeyboardInterrupt(message)
+        raise KeyboardInterrupt(_message(held))
     if code > _FAILED_CASES:
-        raise InputError(message or f"kiviat run ended with exit code {code}")
+        raise InputError(_message(held) or f"kiviat run ended with exit code {code}")
     print(held, end="", file=sys.stderr, flush=True)
-    return read(Path(path) for path in paths)
+    return named((Path(path) for path in paths), stacklevel=4)
+
+
+def _message(line: str) -> str:
+    return line.strip().removeprefix("kiviat: ")

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from glob import glob, has_magic
 from itertools import chain
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any, overload
 
@@ -18,6 +18,7 @@ import duckdb
 from kiviat.analysis.aggregate.summary import Summary, summarise
 from kiviat.analysis.aggregate.tables import Grid, grids
 from kiviat.analysis.findings.all import Finding, findings, top
+from kiviat.api.arguments import file_name
 from kiviat.api.table import Table
 from kiviat.record import InputError, write_whole
 from kiviat.record import run as record
@@ -51,6 +52,10 @@ class _Stored:
         """The folders of the runs."""
         raise NotImplementedError
 
+    def _results(self) -> Iterable[Summary]:
+        """Return the typed rows of `summaries`."""
+        raise NotImplementedError
+
     @property
     def runs(self) -> Table:
         """One row for each run."""
@@ -76,16 +81,16 @@ class _Stored:
         """One row for each sample."""
         return self._table("samples")
 
-    @property
+    @cached_property
     def summaries(self) -> Table:
         """One row for each case and metric over all launches, with the 95 % interval of its median."""
-        return self._table("summaries")
+        return Table.of([asdict(summary) for summary in self._results()], "summaries", SUMMARY_TYPES)
 
     def _table(self, name: str) -> Table:
-        return Table(name, lambda: opened(self.paths, summaries=name == "summaries"))
+        return Table(name, lambda: opened(self.paths))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run(_Stored):
     """A run: `about` is its run.json, `warnings` are remarks on its files."""
 
@@ -122,6 +127,9 @@ class Run(_Stored):
         """Each case and metric over all launches, as typed rows."""
         return summarise(self.rows)
 
+    def _results(self) -> Iterable[Summary]:
+        return self.results
+
     @cached_property
     def grids(self) -> list[Grid]:
         """The tables of studies, such as matrices of all pairs of ranks."""
@@ -135,7 +143,7 @@ class Run(_Stored):
     def forget(self) -> None:
         """Free the memory of rows and results, which are read again when they are asked for."""
         _ = self._completed
-        for name in ("rows", "results"):
+        for name in ("rows", "results", "summaries"):
             self.__dict__.pop(name, None)
 
     def __repr__(self) -> str:
@@ -159,15 +167,21 @@ class Run(_Stored):
 
 
 class Runs(_Stored, Sequence[Run]):
-    """Runs in the order in which they were named."""
+    """Runs in the order in which they were named, each folder once."""
 
     def __init__(self, runs: Iterable[Run]) -> None:
-        self._runs = tuple(runs)
+        found: dict[Path, Run] = {}
+        for run in runs:
+            found.setdefault(_folder(run), run)
+        self._runs = tuple(found.values())
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """The folders of the runs."""
         return tuple(run.path for run in self._runs)
+
+    def _results(self) -> Iterable[Summary]:
+        return chain.from_iterable(run.results for run in self._runs)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -214,34 +228,64 @@ def load(*names: str | PathLike[str]) -> Runs:
     Without a name it loads the last run. Remarks on the files, such as an interrupted run, are Python
     warnings. Raise InputError for runs that do not exist or cannot be read.
     """
-    runs = read(names or ("last",))
-    for warning in runs.warnings:
-        python_warnings.warn(warning, stacklevel=2)
+    return named(names or ("last",))
+
+
+def named(names: Iterable[Named], stacklevel: int = 3) -> Runs:
+    """Return the runs as `read` does, with absolute paths, which outlive a change of the working directory.
+
+    Remarks on runs that were not loaded before are Python warnings; `stacklevel` 3 is the caller's caller.
+    """
+    found = [one if isinstance(one, Run) else one.resolve() for name in names for one in _found(name)]
+    runs = read(found)
+    for remark in chain.from_iterable(run.warnings for run in runs if run not in found):
+        python_warnings.warn(remark, stacklevel=stacklevel)
     return runs
 
 
+def named_one(name: Named, stacklevel: int = 4) -> Run:
+    """Return the single run of that name as `named` does. Raise InputError for several."""
+    return _single(named([name], stacklevel), name)
+
+
 def read(names: Iterable[Named]) -> Runs:
-    """Return the runs, each once, without issuing warnings."""
-    found: dict[Path, Run] = {}
-    for name in names:
-        if isinstance(name, Run | Runs):
-            for run in [name] if isinstance(name, Run) else name:
-                found.setdefault(run.path, run)
-            continue
-        for path in _paths(fspath(name)):
-            if path not in found:
-                about, rows, warnings = load_run(path)
-                run = found[path] = Run(path, about, tuple(warnings))
-                run.__dict__["rows"] = rows
-    return Runs(found.values())
+    """Return the runs, each once, with the paths that they were given by, without issuing warnings."""
+    runs: dict[Path, Run] = {}
+    for one in chain.from_iterable(map(_found, names)):
+        folder = _folder(one)
+        if folder not in runs:
+            runs[folder] = one if isinstance(one, Run) else _read(one)
+    return Runs(runs.values())
 
 
 def read_one(name: Named) -> Run:
-    """Return the single run of that name. Raise InputError for several."""
-    runs = read([name])
+    """Return the single run of that name as `read` does. Raise InputError for several."""
+    return _single(read([name]), name)
+
+
+def _single(runs: Runs, name: Named) -> Run:
     if len(runs) != 1:
         raise InputError(f"{name!r} is {counted(len(runs), 'run')}; give one")
     return runs[0]
+
+
+def _folder(run: Run | Path) -> Path:
+    """Return the folder by its one absolute path without links, by which equal runs are known."""
+    return (run.path if isinstance(run, Run) else run).resolve()
+
+
+def _read(path: Path) -> Run:
+    about, rows, warnings = load_run(path)
+    run = Run(path, about, tuple(warnings))
+    run.__dict__["rows"] = rows
+    return run
+
+
+def _found(name: Named) -> Iterable[Run | Path]:
+    """Return runs that are loaded, or the folders of those that are not."""
+    if isinstance(name, Run | Runs):
+        return [name] if isinstance(name, Run) else name
+    return _paths(file_name("run", name))
 
 
 def _paths(name: str) -> list[Path]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, SupportsIndex, get_args
 
 from kiviat.analysis.published.curves import scaling_verdicts
 from kiviat.analysis.published.verdict import Verdict
@@ -14,13 +14,16 @@ from kiviat.analysis.scaling import series
 from kiviat.analysis.scaling.curve import Point
 from kiviat.analysis.scaling.reading import Reading, readings
 from kiviat.analysis.scaling.series import Selection, Source, joined
-from kiviat.api.runs import Named, Runs, read
+from kiviat.api.arguments import refuse_unknown, whole_numbers, words
+from kiviat.api.runs import Named, Runs, named
 from kiviat.api.table import Table, Tabular
 from kiviat.record import write_whole
 from kiviat.record.rows import Rows
 from kiviat.report.facts.runs import labels
 from kiviat.report.html import fragment
 from kiviat.report.scaling.text import kind_text
+
+Kind = Literal["strong", "weak"]
 
 
 @dataclass(frozen=True)
@@ -68,21 +71,26 @@ class ScalingResult(Tabular):
 
 def scaling(
     *runs: Named,
-    benchmarks: Iterable[str] = (),
+    benchmarks: str | Iterable[str] = (),
     metric: str | None = None,
-    kind: Literal["strong", "weak"] | None = None,
-    at: Iterable[int] = (),
+    kind: Kind | None = None,
+    at: SupportsIndex | Iterable[SupportsIndex] = (),
 ) -> ScalingResult:
     """Return how benchmarks scale with the number of ranks; without a name, in the last run.
 
     Runs of one machine under the same conditions are joined; those of several machines are compared. Without
     `kind`, the records tell strong from weak scaling; with it, all curves count as this kind, whatever the
-    records say. `at` are numbers of ranks to extrapolate to. Raise InputError if there is no curve at all.
+    records say. `at` is a number of ranks to extrapolate to, or several. Raise InputError if there is no
+    curve at all.
     """
-    loaded = read(runs or ("last",))
+    selection = Selection(tuple(words("benchmarks", benchmarks)), metric, kind)
+    numbers = sorted(set(whole_numbers("at", at)))
+    if kind is not None:
+        refuse_unknown("kind", kind, get_args(Kind))
+    loaded = named(runs or ("last",))
     sources = _sources(loaded)
-    result = series.scaling(sources, Selection(tuple(benchmarks), metric, kind))
-    found = readings(result, sources, sorted(set(at)))
+    result = series.scaling(sources, selection)
+    found = readings(result, sources, numbers)
     verdicts = scaling_verdicts(result.studies, sources)
     return ScalingResult(loaded, tuple(sources), tuple(found), tuple(verdicts), result.left_out)
 

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, is_dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 20  # rows in a notebook
 _ROWS = "result"  # the name of a table made of rows
+_NONE = "none"  # the column of a table without columns, which DuckDB does not have
 
 
 class Tabular(ABC):
@@ -65,19 +67,26 @@ class Table:
         self._opened = opened
 
     @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Any]]) -> Table:
-        """Return a table of these rows."""
-        return _Given(rows)
+    def of(
+        cls, rows: Sequence[Mapping[str, Any]], name: str = _ROWS, types: Mapping[str, str] | None = None
+    ) -> Table:
+        """Return a table of these rows; `types` are DuckDB's of its columns, by default those of values."""
+        return _Given(rows, name, types)
 
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
-        with self._opened() as connection:
-            return [str(column[0]) for column in self._selected(connection, limit=0).description or ()]
+        return list(self._shape[0])
 
     def __len__(self) -> int:
+        return self._shape[1]
+
+    @cached_property
+    def _shape(self) -> tuple[list[str], int]:
+        """The names of the columns and the number of rows, for which the files are read once."""
         with self._opened() as connection:
-            return self._count(connection)
+            result = self._selected(connection, limit=0)
+            return [str(column[0]) for column in result.description or ()], self._count(connection)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return all rows as dictionaries; unavailable values are None."""
@@ -89,24 +98,20 @@ class Table:
     def to_polars(self) -> polars.DataFrame:
         """Return a DataFrame of Polars. Raise InputError if Polars or PyArrow is not installed."""
         _refuse_absent("to_polars", "polars", "pyarrow")
-        with self._opened() as connection:
-            relation = connection.sql(self._query())
-            frame: polars.DataFrame = interruptible(connection, relation.pl)
-            return frame
+        frame: polars.DataFrame = self._frame("pl")
+        return frame
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a DataFrame of pandas. Raise InputError if pandas is not installed."""
         _refuse_absent("to_pandas", "pandas")
-        with self._opened() as connection:
-            relation = connection.sql(self._query())
-            return interruptible(connection, relation.df)
+        frame: pandas.DataFrame = self._frame("df")
+        return frame
 
     def to_arrow(self) -> pyarrow.Table:
         """Return a table of Arrow. Raise InputError if PyArrow is not installed."""
         _refuse_absent("to_arrow", "pyarrow")
-        with self._opened() as connection:
-            relation = connection.sql(self._query())
-            return interruptible(connection, relation.to_arrow_table)
+        frame: pyarrow.Table = self._frame("to_arrow_table")
+        return frame
 
     def __repr__(self) -> str:
         return f"<table {self.name}: {len(self)} rows, columns {', '.join(self.columns)}>"
@@ -117,6 +122,11 @@ class Table:
             result = self._selected(connection, limit=_SHOWN)
             names = [str(column[0]) for column in result.description or ()]
             return fragment.table(names, rows_of(result), count)
+
+    def _frame(self, method: str) -> Any:
+        """Return the frame that this method of DuckDB's relations makes."""
+        with self._opened() as connection:
+            return interruptible(connection, getattr(connection.sql(self._query()), method))
 
     def _selected(
         self, connection: duckdb.DuckDBPyConnection, limit: int | None = None
@@ -134,26 +144,30 @@ class Table:
 class _Given(Table):
     """Rows in memory; DuckDB is used only to make data frames of them."""
 
-    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        super().__init__(_ROWS, self._connection)
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        self._rows = [{name: _plain(row.get(name)) for name in names} for row in rows]
-        self._names = names
+    def __init__(self, rows: Sequence[Mapping[str, Any]], name: str, types: Mapping[str, str] | None) -> None:
+        super().__init__(name, self._connection)
+        self._names = list(types or dict.fromkeys(name for row in rows for name in row))
+        self._rows = [{name: _plain(row.get(name)) for name in self._names} for row in rows]
+        self._types = types
 
-    @property
-    def columns(self) -> list[str]:
-        return self._names
-
-    def __len__(self) -> int:
-        return len(self._rows)
+    @cached_property
+    def _shape(self) -> tuple[list[str], int]:
+        return self._names, len(self._rows)
 
     def rows(self) -> list[dict[str, Any]]:
         return [dict(row) for row in self._rows]
 
     def _connection(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect()
-        add_table(connection, _ROWS, types_of(self._rows, self._names), self._rows)
+        types = self._types or types_of(self._rows, self._names) or {_NONE: "VARCHAR"}
+        add_table(connection, self.name, types, self._rows)
         return connection
+
+    def _frame(self, method: str) -> Any:
+        frame = super()._frame(method)
+        if self._names:
+            return frame
+        return frame.drop(columns=_NONE) if method == "df" else frame.drop([_NONE])
 
     def _repr_html_(self) -> str:
         return fragment.table(self._names, [list(row.values()) for row in self._rows])

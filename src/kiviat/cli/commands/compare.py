@@ -19,8 +19,8 @@ from kiviat.report.table import Column, Interval, Value, tabled
 def execute(request: CompareRequest) -> int:
     """Print the comparison. Return 0: nothing is worse; 1: something is; 2: no verdict, or B lost cases."""
     threshold = THRESHOLD if request.threshold is None else request.threshold / 100
-    if request.threshold is not None and not request.threshold >= 0:
-        raise InputError(f"--threshold {request.threshold:g} is not 0 or more; give percent, such as 2")
+    if request.threshold is not None and not 0 <= request.threshold <= 100:
+        raise InputError(f"--threshold is {request.threshold:g}; give percent from 0 to 100, such as 2")
     result = compare(request.a, request.b, metric=request.metric, threshold=threshold, tell=print_warning)
     if request.format == "csv":
         print_csv(result.rows())
