@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
@@ -24,8 +25,11 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """
     told: Run = dict.fromkeys(parts.PARTS, (0, NOTHING))
 
-    def started(words: list[str], output: IO[bytes] | None, niceness: int) -> subprocess.Popen[bytes]:
+    def started(
+        words: list[str], output: IO[bytes] | None, niceness: int, environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
         part = words[words.index("--part") + 1]
+        assert bool(environment) == (part == "waiting")  # ranks that are measured poll as a user's do
         code, outcomes = told[part]
         if outcomes is not None:
             Path(words[words.index("--outcomes") + 1]).write_text(json.dumps(outcomes))
