@@ -43,7 +43,7 @@ def load(path: Path) -> tuple[Run, Rows, list[str]]:
                 run = replace(run, unverified=checked.unverified)
             if checked.longest:
                 rows = _rows(readable, records, checked.longest, level)
-    if foreign := next((case.run for case in rows.cases if case.run != run.id), None):
+    if (foreign := next((case.run for case in rows.cases if case.run != run.id), None)) is not None:
         raise InputError(
             f"{records} holds records of run {foreign!r}, not of {run.id!r}; files were mixed up"
         )
