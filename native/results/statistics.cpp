@@ -23,6 +23,12 @@ double quantile(std::span<const double> sorted, double q) {
   return std::lerp(sorted[below], sorted[below + 1], position - static_cast<double>(below));
 }
 
+double median(std::vector<double> values) {
+  const auto upper = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, upper);
+  return values.size() % 2 ? *upper : std::lerp(*std::max_element(values.begin(), upper), *upper, 0.5);
+}
+
 void Reservoir::add(double value) {
   min_ = count_ ? std::min(min_, value) : value;
   max_ = count_ ? std::max(max_, value) : value;

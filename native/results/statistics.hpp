@@ -18,6 +18,9 @@ std::optional<Interval> median_interval(std::span<const double> sorted);
 // Quantile q in [0, 1] by linear interpolation between order statistics (Hyndman and Fan, type 7).
 double quantile(std::span<const double> sorted, double q);
 
+// The quantile 0.5 of values in any order; there must be some.
+double median(std::vector<double> values);
+
 // Bounded sample: keeps all values up to its capacity, and a uniform random subset beyond (Vitter, "Random sampling
 // with a reservoir", algorithm R). Count, mean, minimum and maximum remain exact.
 class Reservoir {

@@ -47,6 +47,8 @@ RANKED_TEST(quantiles_interpolate, 1) {
   EXPECT(quantile(sorted, 0) == 1);
   EXPECT(quantile(sorted, 1) == 8);
   EXPECT(quantile(sorted, 0.5) == 3);
+  EXPECT(median({8, 2, 4, 1}) == 3);
+  EXPECT(median({8, 1, 4}) == 4);
   EXPECT(std::abs(quantile(sorted, 0.9) - 6.8) < 1e-12);  // R: quantile(c(1, 2, 4, 8), 0.9, type = 7)
   EXPECT(quantile(std::vector<double>{7}, 0.99) == 7);
 }

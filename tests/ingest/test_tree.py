@@ -261,7 +261,7 @@ SEVERAL = f"{LATENCY}{STREAM_TABLE}HPLinpack 2.3\n{HPL_OUTPUT}"
 
 
 def test_all_programs_of_a_log_are_read(tmp_path: Path) -> None:
-    """Of a log with tables of OSU, STREAM and HPL only HPL's was read, and nothing said so."""
+    """In a log with tables of OSU, STREAM and HPL, only HPL's was once read, without a word on the rest."""
     files = {"job.sh": SCRIPT, "job.out": SEVERAL + ALLREDUCE}
     read = tree(tmp_path, files)["job.out"]
     assert (read.format, read.says) == ("HPL (HPL.out) and OSU micro-benchmarks and STREAM", "")
@@ -303,7 +303,7 @@ def test_impossible_numbers_of_ranks_are_refused(tmp_path: Path, ranks: int) -> 
     with pytest.raises(InputError, match=says):
         list(read_tree(tmp_path, ranks))
     with pytest.raises(InputError, match=says):
-        read_log(tmp_path / "a.out", osu, LATENCY, {}, ranks)
+        read_log(tmp_path / "a.out", (osu,), LATENCY, {}, ranks)
     with pytest.raises(InputError, match=says):
         parse(LATENCY, "a.out", ranks)
 

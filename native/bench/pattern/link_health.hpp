@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "bench/pattern/pairings.hpp"
+#include "results/statistics.hpp"
 
 namespace kiviat {
 
@@ -73,12 +74,8 @@ inline double binomial_tail(int tries, int hits, double chance) {
   return std::min(1.0, sum);
 }
 
-inline double middle(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto upper = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, upper);
-  return values.size() % 2 ? *upper : (*std::max_element(values.begin(), upper) + *upper) / 2;
-}
+// Median of logarithms of ratios; 0, no deviation, if there are none.
+inline double middle(std::vector<double> values) { return values.empty() ? 0 : median(std::move(values)); }
 
 // Robust standard deviation of logarithms, from the median absolute deviation; at least 0.01, which is 1 % of a time.
 inline double robust_deviation(const std::vector<double>& values) {

@@ -1,4 +1,4 @@
-// Axes that several studies have; also the median.
+// Axes that several studies have.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +21,6 @@ inline constexpr Bounds milliseconds_bounds{1, 60'000};
 // Value of an axis that is a number, or `automatic` if it is `auto`.
 inline std::int64_t integer_or(const Trial& t, const std::string& axis, std::int64_t automatic) {
   return t.text(axis) == "auto" ? automatic : t.integer(axis);
-}
-
-inline double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return quantile(values, 0.5);
 }
 
 // Latency is measured with short messages, bandwidth with long ones.

@@ -79,8 +79,7 @@ def parse(text: str, where: str, ranks: int | None = None, command: str = "") ->
     ranks that no launch has.
     """
     refuse_impossible_ranks(ranks)
-    _, plain = known_format(text, where)
-    found = formats_of(plain)
+    found, plain = known_formats(text, where)
     return [
         record
         for module in found
@@ -88,7 +87,7 @@ def parse(text: str, where: str, ranks: int | None = None, command: str = "") ->
     ]
 
 
-def known_format(text: str, where: str) -> tuple[Format, str]:
+def known_formats(text: str, where: str) -> tuple[tuple[Format, ...], str]:
     """Return what `recognised` does; raise InputError for unknown formats."""
     found = recognised(text)
     if found is None:
@@ -98,15 +97,15 @@ def known_format(text: str, where: str) -> tuple[Format, str]:
     return found
 
 
-def recognised(text: str) -> tuple[Format, str] | None:
-    """Return the first format of a text, and the text without labels of ranks; None for unknown formats."""
+def recognised(text: str) -> tuple[tuple[Format, ...], str] | None:
+    """Return the formats of a text, and the text without labels of ranks; None for unknown formats."""
     for plain in (text, _unlabelled(text)):
-        if plain and (found := formats_of(plain)):
-            return found[0], plain
+        if plain and (found := _formats_of(plain)):
+            return found, plain
     return None
 
 
-def formats_of(text: str) -> tuple[Format, ...]:
+def _formats_of(text: str) -> tuple[Format, ...]:
     """Return all formats that a text without labels has: those of sites, or else Kiviat's own."""
     of_sites = tuple(module for module in _of_sites() if module.sniff(text))
     return of_sites or tuple(module for module in _own() if module.sniff(text))
@@ -172,7 +171,7 @@ def _refuse_impossible(record: Record, where: str) -> None:
 __all__ = [
     "Format",
     "all_formats",
-    "formats_of",
+    "known_formats",
     "parse",
     "parse_as",
     "ranks_for",

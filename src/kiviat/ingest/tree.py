@@ -20,7 +20,6 @@ from typing import Any
 
 from kiviat.ingest import (
     Format,
-    formats_of,
     parse_as,
     ranks_for,
     recognised,
@@ -170,15 +169,14 @@ def _of_text(path: Path, text: str, scripts: dict[Path, list[Stated]], ranks: in
 
 
 def read_log(
-    path: Path, module: Format, text: str, scripts: dict[Path, list[Stated]], ranks: int | None
+    path: Path, found: Sequence[Format], text: str, scripts: dict[Path, list[Stated]], ranks: int | None
 ) -> Source:
-    """Return what a text of a known format is; `scripts` are the job scripts in its folder.
+    """Return what a text of known formats is; `scripts` are the job scripts in its folder.
 
-    A text with the output of further programs is read in their formats, too. Raise InputError for a number of
+    Raise InputError for a number of
     ranks that no launch has.
     """
     refuse_impossible_ranks(ranks)
-    found = formats_of(text) or (module,)
     beside = _stated(path, text, scripts)
     stated = Stated()
     names: list[str] = []

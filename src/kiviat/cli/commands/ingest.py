@@ -15,7 +15,7 @@ from typing import Any
 
 from kiviat.cli.options.request import IngestRequest
 from kiviat.cli.text.hints import typeable
-from kiviat.ingest import all_formats, known_format
+from kiviat.ingest import all_formats, known_formats
 from kiviat.ingest.tree import Source, beside, read_log, read_tree
 from kiviat.record import InputError, Record
 from kiviat.record.files import read_text
@@ -85,7 +85,7 @@ def _named(path: Path, request: IngestRequest) -> Source:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     source = read_log(
-        path, *known_format(text, str(path)), {} if request.ranks else beside(path), request.ranks
+        path, *known_formats(text, str(path)), {} if request.ranks else beside(path), request.ranks
     )
     if not source.records:
         raise InputError(_sentence(source))

@@ -117,9 +117,8 @@ def _validate(request: ModelValidateRequest) -> int:
         own = [one for one in own if one.row.id in machine.calibrated_on]
         fitted = _judged(machine, own)
         stored = compared(machine, today, pairs, zip(own, fitted, strict=True))
-        errors = _errors(stored)
-        if rows:  # each of the user's own counts
-            errors = [abs(verdict.error) for _, verdict in pairs if verdict.error is not None]
+        own_errors = [abs(verdict.error) for _, verdict in pairs if verdict.error is not None]
+        errors = own_errors if rows else _errors(stored)  # each of the user's own rows counts
         everything += errors
         if tell:
             _print(machine, judged, errors, request.sensitivity)

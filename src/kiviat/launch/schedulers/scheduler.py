@@ -145,6 +145,19 @@ class Scheduler:
                 f"{self.title} did not cancel job {job}: `{' '.join(done.args)}` said {_said(done)!r}"
             )
 
+    def interfaces(self) -> list[str]:
+        """Return the process manager interfaces that the scheduler's launcher has.
+
+        Raise InputError if it does not say.
+        """
+        done = self._run(self.pmis)
+        if done.returncode:
+            raise InputError(
+                f"{self.title}: `{' '.join(self.pmis)}` failed: {_said(done)!r}; try again later, or give "
+                "--launcher"
+            )
+        return f"{done.stdout} {done.stderr}".split()
+
     def _run(self, words: Sequence[str], text: str | None = None) -> subprocess.CompletedProcess[str]:
         try:
             return children.run(words, text=text, timeout_s=_ANSWER_TIMEOUT_S)

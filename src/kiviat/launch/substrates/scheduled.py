@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -14,7 +13,6 @@ from kiviat.launch.mpi import mpiexec
 from kiviat.launch.mpi.command_line import variables_of
 from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain, answer
-from kiviat.launch.process import children
 from kiviat.launch.schedulers.scheduler import Scheduler
 from kiviat.launch.substrates.cores import available_cores
 from kiviat.launch.substrates.launch_spec import LaunchSpec
@@ -23,8 +21,6 @@ from kiviat.machine.topology import Node, Topology
 from kiviat.placement import emit
 from kiviat.record import InputError
 from kiviat.record.plain import whole_number
-
-_ANSWER_TIMEOUT_S = 30
 
 
 class Scheduled(Substrate):
@@ -96,16 +92,8 @@ class Scheduled(Substrate):
 
     @cached_property
     def _pmis(self) -> list[str]:
-        """The launcher's answer, asked for once, so that all launches of a run have the same launcher."""
-        question = list(self.scheduler.pmis)
-        try:
-            done = children.run(question, folder=Path("/"), timeout_s=_ANSWER_TIMEOUT_S)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise InputError(f"`{' '.join(question)}` does not answer: {error}; try again later") from None
-        if done.returncode:
-            said = (done.stderr or done.stdout).strip().partition("\n")[0]
-            raise InputError(f"`{' '.join(question)}` failed: {said!r}; try again later, or give --launcher")
-        return f"{done.stdout} {done.stderr}".split()
+        """The launcher's interfaces, asked for once, so that all launches of a run have the same launcher."""
+        return self.scheduler.interfaces()
 
     def topology(self) -> Topology:
         """Return Slurm's nodes. Their cores are unknown, so ranks cannot be bound to them."""
