@@ -74,7 +74,7 @@ EVERYTHING = Counter((repetition, case) for repetition in range(2) for case in C
 def test_quiet_prints_where_the_run_is(kiviat: Kiviat, plan: Path, tmp_path: Path) -> None:
     done = kiviat("run", plan, "-n", "2", "-q")
     path, _ = run_json(tmp_path)
-    # Kiviat says so if other programs are running here.
+    # If other programs are running here, Kiviat warns that the machine is busy.
     said = [line for line in done.stderr.splitlines() if not line.startswith("kiviat: this machine is busy")]
     assert (done.returncode, done.stdout, said) == (0, f"{path.relative_to(tmp_path)}\n", [])
     assert (path / "report.html").exists()

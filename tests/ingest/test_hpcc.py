@@ -137,7 +137,7 @@ def test_what_is_not_whole_is_refused(text: str, says: str) -> None:
 
 
 def test_every_appended_run_is_read() -> None:
-    """`hpcc` appends to hpccoutf.txt, of which only the oldest run was read."""
+    """`hpcc` appends to hpccoutf.txt; only the oldest run was once read."""
     later = OUTPUT.replace("HPL_Tflops=0.00887619", "HPL_Tflops=0.01")
     assert later != OUTPUT
     found = parse(OUTPUT + later, "x.txt")
@@ -266,7 +266,7 @@ def test_hpcg() -> None:
 
 
 def test_every_report_of_hpcg_is_read() -> None:
-    """Of several reports in a file, only the first was read."""
+    """Only the first of several reports in a file was once read."""
     invalid = HPCG_REPORT.replace("VALID with a GFLOP/s rating of=12.5", "INVALID.").replace(
         "nx=104", "nx=16"
     )

@@ -25,7 +25,7 @@ def test_calls_pattern_and_maps(open_page: Open) -> None:
 
 
 def test_what_was_not_counted_is_not_zero() -> None:
-    """If 15 of 16 ranks left no profile and no traffic is known, the page says so and draws no zeros."""
+    """If 15 of 16 ranks left no profile and no traffic is known, the page reports both and draws no zeros."""
     seen = np.array([True] + [False] * 15)
     whole = halo_profile()
     kept = whole.calls.rank == 0

@@ -236,7 +236,9 @@ def named(names: Iterable[Named], stacklevel: int = 3) -> Runs:
 
     Remarks on runs that were not loaded before are Python warnings; `stacklevel` 3 is the caller's caller.
     """
-    found = [one if isinstance(one, Run) else one.resolve() for name in names for one in _found(name)]
+    found = [
+        one if isinstance(one, Run) else one.resolve() for name in names for one in _runs_or_folders(name)
+    ]
     runs = read(found)
     for remark in chain.from_iterable(run.warnings for run in runs if run not in found):
         python_warnings.warn(remark, stacklevel=stacklevel)
@@ -251,7 +253,7 @@ def named_one(name: Named, stacklevel: int = 4) -> Run:
 def read(names: Iterable[Named]) -> Runs:
     """Return the runs, each once, with the paths that they were given by, without issuing warnings."""
     runs: dict[Path, Run] = {}
-    for one in chain.from_iterable(map(_found, names)):
+    for one in chain.from_iterable(map(_runs_or_folders, names)):
         folder = _folder(one)
         if folder not in runs:
             runs[folder] = one if isinstance(one, Run) else _read(one)
@@ -281,7 +283,7 @@ def _read(path: Path) -> Run:
     return run
 
 
-def _found(name: Named) -> Iterable[Run | Path]:
+def _runs_or_folders(name: Named) -> Iterable[Run | Path]:
     """Return runs that are loaded, or the folders of those that are not."""
     if isinstance(name, Run | Runs):
         return [name] if isinstance(name, Run) else name

@@ -235,7 +235,7 @@ def _whole(word: str) -> int | None:
     return number if number and number <= _MOST_RANKS else None
 
 
-# What ends a command, or hides such marks: quoted text, $(…) and `…`. A blank and # begin a comment.
+# Marks that end a command, and quoted text, $(…) and `…`, which may hide such marks. A comment begins with #.
 _MARK = re.compile(
     r"""'[^']*'|"(?:[^"\\]|\\.)*"|`[^`]*`|\\.|\$?\(|\)|(?<!\S)\#|&&|\|\||\|&?|;|(?<!>)&(?!>)"""
 )
@@ -327,7 +327,7 @@ def _words(command: str) -> list[str]:
 
 
 def _of_command(words: Sequence[str], text: str, asked: _Asked) -> Stated | None:
-    """Return the launch that a command is, with unknown facts if it is not understood; None if it is none."""
+    """Return the launch of a command, with unknown facts if it is not understood; None for other commands."""
     bare = _bare(words)
     name = _name(bare[0]) if bare else ""
     if name in _LAUNCHERS and (name != "flux" or bare[1:2] in (["run"], ["submit"])):

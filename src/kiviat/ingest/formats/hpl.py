@@ -31,7 +31,7 @@ def sniff(text: str) -> bool:
 def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
     """Return a record for each result; the number of ranks is P × Q.
 
-    InputError, with the first line that looks like a result, if there is none.
+    Raise InputError, which quotes the first line that looks like a result, if no line is one.
     """
     records = list(_records(text))
     if not records and (like := _LIKE_RESULT.search(text)):

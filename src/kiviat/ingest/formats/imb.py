@@ -41,7 +41,7 @@ _VERSION = re.compile(r"(?:Intel ?\(R\)|PALLAS) MPI Benchmark(?:s| Suite)? V?(\d
 _UNCLEAR = 2018
 # Values with two decimals of at least this tell the two units, which differ by 4.9 %, from each other.
 _TELLING = 0.5
-_FREQUENT = 100.0  # messages per second, of which whole numbers are printed
+_FREQUENT = 100.0  # messages per second, which IMB rounds to whole numbers
 # The command line in IMB's output; some switches change the measured quantity.
 _CALLED = re.compile(r"# \S*IMB-(\w+(?:-GPU)?) (.*)")
 _ROOTED = ("bcast", "reduce", "gather", "gatherv", "scatter", "scatterv")

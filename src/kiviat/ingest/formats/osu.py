@@ -2,8 +2,8 @@
 
 Only the multi-pair ones print the number of ranks; for others the user gives it. Buffers on accelerators,
 datatypes, persistent requests, threads and windows of one-sided operations, printed in headers, are part of
-the case. A table ends at the next title, at a comment or number that is none of its rows, and after one row
-if it has no sizes.
+the case. A table ends at the next title, at a comment or number that is not one of its rows, and after one
+row if it has no sizes.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def _collective(name: str) -> str:
 
 
 def _row(table: _Table, words: Sequence[str], where: str) -> Record | str:
-    """Return the record of a row, or what is to be done if there is none."""
+    """Return the record of a row; if it cannot be read, the sentence that says what to do."""
     if table.unknown:
         title = repr(table.unknown[:60])
         return f"{where}: kiviat does not read the results of {title}; remove them to read the others"

@@ -157,7 +157,7 @@ def end_all(find: Callable[[], list[int]], grace_s: float = 0.0, limit_s: float 
 def descriptor_of(pid: int) -> int | None:
     """Return a descriptor of a process, which becomes readable when it exits.
 
-    None where there are none: before Linux 5.3, in old containers, and in Conda's Python. Raise
+    None before Linux 5.3, in old containers, and in Conda's Python, which have no such descriptors. Raise
     ProcessLookupError if the process is gone.
     """
     pidfd_open = getattr(os, "pidfd_open", None)
