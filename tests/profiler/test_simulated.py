@@ -13,6 +13,7 @@ import pytest
 
 from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
+from kiviat.machine.modelled.machine import load_machine
 from kiviat.profile import DISTANCES, Profile, Traffic, read_profile
 from kiviat.record import InputError
 
@@ -144,6 +145,7 @@ def test_profiling_changes_no_simulated_time_and_is_marked_as_simulated(shapes: 
     assert profile.seconds[0] == pytest.approx(float(counted.stdout), abs=5e-8)
     assert profile.simulated is not None
     assert (profile.simulated.machine, profile.simulated.compute) == ("simulated:small", 0)
+    assert profile.simulated.hash == load_machine(SMALL).hash
     assert "% of the simulated time in MPI" in counted.stderr
     shown = kiviat(tmp_path, "show", "out.profile").stdout
     assert "simulated on simulated:small (version 1): all times are simulated" in shown
@@ -226,14 +228,14 @@ def test_steps_that_are_left_out_are_counted(tmp_path: Path, monkeypatch: pytest
 
 
 def test_replaced_mpi_functions_are_counted(tmp_path: Path) -> None:
-    """Calls of MPI functions that Kiviat replaces in simulations are counted, such as MPI_Alltoall
-    (native/simgrid/smpi_overrides/alltoall.cpp).
+    """Calls of MPI functions that Kiviat replaces in simulations are counted, such as MPI_Alltoallv
+    (native/simgrid/smpi_overrides/alltoallv.cpp).
     """
-    words = ("profile", "--on", f"simulated:{SMALL}", "-n", "6", "-m", "4K", "alltoall", "-o", "out.profile")
+    words = ("profile", "--on", f"simulated:{SMALL}", "-n", "6", "-m", "4K", "alltoallv", "-o", "out.profile")
     done = kiviat(tmp_path, *words)
     assert done.returncode == 0, done.stderr
     calls = read_profile(tmp_path / "out.profile").calls
-    of = calls.name == "MPI_Alltoall"
+    of = calls.name == "MPI_Alltoallv"
     times = int(calls.calls[of].sum()) // 6
     assert times > 0 and int(calls.bytes[of].sum()) == times * 6 * 5 * 4096
 

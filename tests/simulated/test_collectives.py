@@ -94,3 +94,19 @@ def test_buffers_of_collectives_leave_the_cache(small: Simulation) -> None:
             one.times(one.places(4), [f"{name} bytes={size} mode=once"]) for one in (cold, warm)
         )
         assert late - early == pytest.approx(3 * size * (1 - size / set_bytes) * passes / rate, rel=0.01)
+
+
+@pytest.mark.parametrize("ranks", [6, 8])
+def test_long_alltoalls_of_any_number_of_ranks_leave_the_cache(small: Simulation, ranks: int) -> None:
+    """All blocks of a rank on one node exceed its share of 1 MiB, though a single message fits."""
+    memory = {"cold_passes": {**number(""), "value": 2.5}}
+    cold, warm = (
+        small.with_machine(
+            {"node": {"cores": number("4")}, "memory": {"message_cache": number(text), **memory}}
+        )
+        for text in ("1 MiB", "1 GB")
+    )
+    case = ["alltoall bytes=65536 mode=once"]
+    (late,), (early,) = (one.times(one.places(ranks), case) for one in (cold, warm))
+    copied = (ranks - 1) * 65536 * (1 - 16 / ranks**2) * 2.5
+    assert late - early == pytest.approx(copied / (10e9 / ranks), rel=0.5)

@@ -1,40 +1,54 @@
-// Replaces MPI_Alltoall if SMPI refuses it: for long messages MPICH exchanges pairwise, but the pairwise algorithm of
-// SimGrid 3.32 requires a power of two of ranks. As in MPICH, in step i every rank sends to rank + i and receives from
-// rank - i.
+#include "simgrid/smpi_overrides/alltoall.hpp"
+
 #include <mpi.h>
 
+#include <simgrid/s4u/Actor.hpp>
 #include <stdexcept>
 
-#include "simgrid/smpi_overrides/replaced.hpp"
+#include "simgrid/communicator.hpp"
+#include "simgrid/smpi_overrides/elements.hpp"
+
+namespace simgrid::smpi::colls {
+
+// SMPI's algorithm, as selected.
+extern int (*alltoall)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
+
+}  // namespace simgrid::smpi::colls
 
 namespace {
 
+namespace colls = simgrid::smpi::colls;
+using kiviat::sim::element;
+using simgrid::smpi::Request;
+
+constexpr int tag = -7712;
+decltype(colls::alltoall) selected = nullptr;
+
+// In step i every rank sends to rank + i and receives from rank - i, as in MPICH. Step 0 is a message, as in SMPI.
 int alltoall(const void* send, int count, MPI_Datatype type, void* receive, int receive_count,
              MPI_Datatype receive_type, MPI_Comm comm) {
   try {
-    return PMPI_Alltoall(send, count, type, receive, receive_count, receive_type, comm);
+    return selected(send, count, type, receive, receive_count, receive_type, comm);
   } catch (const std::invalid_argument&) {
   }
-  constexpr int tag = 7712;
-  int ranks, rank;
-  MPI_Comm_size(comm, &ranks);
-  MPI_Comm_rank(comm, &rank);
-  MPI_Aint lower, extent, receive_extent;
-  MPI_Type_get_extent(type, &lower, &extent);
-  MPI_Type_get_extent(receive_type, &lower, &receive_extent);
+  const int ranks = comm->size(), rank = comm->rank();
   for (int i = 0; i < ranks; ++i) {
     const int to = (rank + i) % ranks, from = (rank + ranks - i) % ranks;
-    MPI_Sendrecv(static_cast<const char*>(send) + to * count * extent, count, type, to, tag,
-                 static_cast<char*>(receive) + from * receive_count * receive_extent, receive_count, receive_type, from,
-                 tag, comm, MPI_STATUS_IGNORE);
+    Request::sendrecv(element(send, static_cast<long>(to) * count, type), count, type, to, tag,
+                      element(receive, static_cast<long>(from) * receive_count, receive_type), receive_count,
+                      receive_type, from, tag, comm, MPI_STATUS_IGNORE);
   }
   return MPI_SUCCESS;
 }
 
 }  // namespace
 
-int MPI_Alltoall(const void* send, int count, MPI_Datatype type, void* receive, int receive_count,
-                 MPI_Datatype receive_type, MPI_Comm comm) {
-  static auto* const first = kiviat::sim::first_of("MPI_Alltoall", &PMPI_Alltoall, &alltoall);
-  return first(send, count, type, receive, receive_count, receive_type, comm);
+void kiviat::sim::allow_any_number_of_ranks() {
+  // SMPI selects its algorithms after loading the platform and before creating the ranks, so they are replaced in
+  // between.
+  simgrid::s4u::Actor::on_creation_cb([](const simgrid::s4u::Actor&) {
+    if (selected) return;
+    selected = colls::alltoall;
+    colls::alltoall = alltoall;
+  });
 }

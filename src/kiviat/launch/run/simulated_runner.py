@@ -1,13 +1,14 @@
 """Simulations: runs independent cases in parallel on the cores of this machine, and none of them twice.
 
 Simulations are deterministic. So results are stored in the user's cache under a hash of everything they
-depend on: platform, SMPI's options, placement of the ranks, program and case.
+depend on: platform, SMPI's options, placement of the ranks, program, case, and variables of the simulator.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,8 @@ from kiviat.record.types import Scalar
 _LOOK_S = 0.2
 # Facts about the program, which are stored with a result.
 _KEPT = ("mpi", "mpi_version", "library", "compiler", "flags", "world", "clock_cost_s")
+# Variables that change what is simulated (docs/reference/environment.md).
+_VARIABLES = ("KIVIAT_VERIFY", "KIVIAT_SOLVER")
 
 
 @dataclass(frozen=True)
@@ -313,7 +316,9 @@ def _key(start: LaunchSpec, binary: Path, case: Case) -> str:
     The program's folder name stands for its sources and its SimGrid.
     """
     options = [word for word in start.launcher if word.startswith("--cfg")]
-    facts = [*options, *(f"{name}\n{text}" for name, text in sorted(start.files.items()))]
+    environment = {**os.environ, **start.environment}
+    variables = [f"{name}={environment[name]}" for name in _VARIABLES if environment.get(name)]
+    facts = [*options, *variables, *(f"{name}\n{text}" for name, text in sorted(start.files.items()))]
     return hashlib.sha256("\n".join([binary.parent.name, case.line(), *facts]).encode()).hexdigest()
 
 
