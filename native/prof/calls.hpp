@@ -52,9 +52,10 @@ KIVIAT_SIZED(Recv, recv, , e.receive(comm, source, status), KIVIAT_RECV_PARAMETE
 KIVIAT_SIZED(Irecv, irecv, , (e.receive(comm, source), e.remember(request)), KIVIAT_RECV_PARAMETERS, (request, request))
 KIVIAT_SIZED(Recv_init, recv_init, , e.prepare_receive(comm, source, request), KIVIAT_RECV_PARAMETERS,
              (request, request))
-KIVIAT_SIZED(Mrecv, mrecv, , , (out, buf), (count, count), (type, type), (message, message), (status, status))
-KIVIAT_SIZED(Imrecv, imrecv, , e.remember(request), (out, buf), (count, count), (type, type), (message, message),
-             (request, request))
+KIVIAT_SIZED(Mrecv, mrecv, e.matched(message), , (out, buf), (count, count), (type, type), (message, message),
+             (status, status))
+KIVIAT_SIZED(Imrecv, imrecv, e.matched(message), e.remember(request), (out, buf), (count, count), (type, type),
+             (message, message), (request, request))
 KIVIAT_SIZED(Sendrecv, sendrecv, , (e.send(comm, dest, e.bytes(sendcount, sendtype)), e.receive(comm, source, status)),
              (in, sendbuf), (count, sendcount), (type, sendtype), (number, dest), (number, sendtag), (out, recvbuf),
              (count, recvcount), (type, recvtype), (number, source), (number, recvtag), (comm, comm), (status, status))
@@ -64,12 +65,12 @@ KIVIAT_SIZED(Sendrecv_replace, sendrecv_replace, ,
              (status, status))
 KIVIAT_CALL(Probe, probe, , e.receive(comm, source, status), (number, source), (number, tag), (comm, comm),
             (status, status))
-KIVIAT_CALL(Iprobe, iprobe, , e.receive(comm, source), (number, source), (number, tag), (comm, comm), (flag, flag),
-            (status, status))
-KIVIAT_CALL(Mprobe, mprobe, , e.receive(comm, source, status), (number, source), (number, tag), (comm, comm),
-            (message, message), (status, status))
-KIVIAT_CALL(Improbe, improbe, , e.receive(comm, source), (number, source), (number, tag), (comm, comm), (flag, flag),
-            (message, message), (status, status))
+KIVIAT_CALL(Iprobe, iprobe, , e.receive(comm, source, flag, status), (number, source), (number, tag), (comm, comm),
+            (flag, flag), (status, status))
+KIVIAT_CALL(Mprobe, mprobe, , (e.receive(comm, source, status), e.match(message)), (number, source), (number, tag),
+            (comm, comm), (message, message), (status, status))
+KIVIAT_CALL(Improbe, improbe, , (e.receive(comm, source, flag, status), e.match(flag, message)), (number, source),
+            (number, tag), (comm, comm), (flag, flag), (message, message), (status, status))
 
 KIVIAT_CALL(Wait, wait, e.recall(request, 1), , (request, request), (status, status))
 KIVIAT_CALL(Test, test, e.recall(request, 1), , (request, request), (flag, flag), (status, status))
@@ -188,7 +189,7 @@ KIVIAT_SIZED(Get, get, , e.get(win, target, e.bytes(count, type)), (out, origin)
 KIVIAT_SIZED(Accumulate, accumulate, , e.put(win, target, e.bytes(count, type)), (in, origin), (count, count),
              (type, type), KIVIAT_TARGET, (op, op), (win, win))
 KIVIAT_SIZED(Get_accumulate, get_accumulate, ,
-             (e.put(win, target, e.bytes(count, type)), e.get(win, target, e.bytes(result_count, result_type))),
+             (e.put(win, target, op, count, type), e.get(win, target, e.bytes(result_count, result_type))),
              (in, origin), (count, count), (type, type), (out, result), (count, result_count), (type, result_type),
              KIVIAT_TARGET, (op, op), (win, win))
 KIVIAT_SIZED(Rput, rput, , (e.put(win, target, e.bytes(count, type)), e.remember(request)), (in, origin),
@@ -198,11 +199,11 @@ KIVIAT_SIZED(Rget, rget, , (e.get(win, target, e.bytes(count, type)), e.remember
 KIVIAT_SIZED(Raccumulate, raccumulate, , (e.put(win, target, e.bytes(count, type)), e.remember(request)), (in, origin),
              (count, count), (type, type), KIVIAT_TARGET, (op, op), (win, win), (request, request))
 KIVIAT_SIZED(Rget_accumulate, rget_accumulate, ,
-             (e.put(win, target, e.bytes(count, type)), e.get(win, target, e.bytes(result_count, result_type)),
+             (e.put(win, target, op, count, type), e.get(win, target, e.bytes(result_count, result_type)),
               e.remember(request)),
              (in, origin), (count, count), (type, type), (out, result), (count, result_count), (type, result_type),
              KIVIAT_TARGET, (op, op), (win, win), (request, request))
-KIVIAT_CALL(Fetch_and_op, fetch_and_op, , (e.put(win, target, e.bytes(1, type)), e.get(win, target, e.bytes(1, type))),
+KIVIAT_CALL(Fetch_and_op, fetch_and_op, , (e.put(win, target, op, 1, type), e.get(win, target, e.bytes(1, type))),
             (in, origin), (out, result), (type, type), (number, target), (address, target_disp), (op, op), (win, win))
 KIVIAT_CALL(Compare_and_swap, compare_and_swap, ,
             (e.put(win, target, 2 * e.bytes(1, type)), e.get(win, target, e.bytes(1, type))), (in, origin),

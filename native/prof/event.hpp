@@ -17,6 +17,7 @@ namespace kiviat::prof {
 // Expands the descriptions `before` and `after` of calls.hpp in the wrappers (c_calls.cpp, fortran_calls.cpp).
 #define KIVIAT_BEFORE(before, ...) before
 #define KIVIAT_AFTER(after, ...) after
+#define KIVIAT_FAILED(...)  // of a call that fails, only time counts: its arguments may mean nothing
 #define KIVIAT_PASSED(kind, name) name
 
 class Event {
@@ -45,8 +46,8 @@ class Event {
 
   template <class Type>
   std::int64_t bytes(std::int64_t count, Type type) const {
-    int size = 0;
-    if (count > 0) KIVIAT_PMPI(Type_size)(type_in_c(type), &size);
+    MPI_Count size = 0;
+    if (count > 0) KIVIAT_PMPI(Type_size_x)(type_in_c(type), &size);
     return size > 0 ? count * size : 0;
   }
 
@@ -70,8 +71,31 @@ class Event {
     receive(comm, from == MPI_ANY_SOURCE && status != MPI_STATUS_IGNORE ? status->MPI_SOURCE : from);
   }
   template <class Comm>
-  void receive(Comm comm, int from, FortranStatus) {
-    receive(comm, from);
+  void receive(Comm comm, int from, FortranStatus status) {
+    // Fortran statuses have the same layout.
+    receive(comm, from, is_ignored(status.at) ? MPI_STATUS_IGNORE : static_cast<const MPI_Status*>(status.at));
+  }
+  // Of a probe that returns at once: its status is set only if it has found a message.
+  template <class Comm, class Flag, class Status>
+  void receive(Comm comm, int from, Flag found, Status status) {
+    if (is_true(found))
+      receive(comm, from, status);
+    else
+      receive(comm, from);
+  }
+
+  // A matched message is received later, by a call that does not name its source.
+  template <class Message>
+  void match(Message message) {
+    profiler().requests.remember(message_key(message), distance_ < 0 ? unknown : distance_);
+  }
+  template <class Flag, class Message>
+  void match(Flag found, Message message) {
+    if (is_true(found)) match(message);
+  }
+  template <class Message>
+  void matched(Message message) {
+    reaches(profiler().requests.distance(message_key(message)));
   }
 
   template <class Requested>
@@ -266,6 +290,11 @@ class Event {
     const int target = window(win)->of_world(to);
     give(sent, target, profiler().distance(target), bytes);
     one_of(bytes);
+  }
+  // With MPI_NO_OP, an atomic operation only reads: nothing is sent, and the arguments of the origin mean nothing.
+  template <class Win, class Op, class Type>
+  void put(Win win, int to, Op op, std::int64_t count, Type type) {
+    if (op_in_c(op) != no_op()) put(win, to, bytes(count, type));
   }
   // Bytes fetched from a target are counted by the origin, because the target does not take part.
   template <class Win>

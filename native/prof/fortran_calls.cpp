@@ -26,10 +26,16 @@ namespace kiviat::prof {
     [&](KIVIAT_EACH(KIVIAT_ANY, __VA_ARGS__)) {                                                                   \
       KIVIAT_BEFORE(before, __VA_ARGS__);                                                                         \
     }(KIVIAT_EACH(KIVIAT_VALUE, __VA_ARGS__));                                                                    \
-    next(KIVIAT_EACH(KIVIAT_PASSED, __VA_ARGS__), error);                                                         \
+    MPI_Fint own_error = MPI_SUCCESS; /* in mpi_f08, the last argument may be left out */                         \
+    const MPI_Fint& outcome = error ? *error : own_error;                                                         \
+    next(KIVIAT_EACH(KIVIAT_PASSED, __VA_ARGS__), error ? error : &own_error);                                    \
     e.over();                                                                                                     \
     [&](KIVIAT_EACH(KIVIAT_ANY, __VA_ARGS__)) {                                                                   \
-      KIVIAT_AFTER(after, __VA_ARGS__);                                                                           \
+      if (outcome == MPI_SUCCESS) {                                                                               \
+        KIVIAT_AFTER(after, __VA_ARGS__);                                                                         \
+      } else {                                                                                                    \
+        KIVIAT_FAILED(outcome, __VA_ARGS__);                                                                      \
+      }                                                                                                           \
     }(KIVIAT_EACH(KIVIAT_VALUE, __VA_ARGS__));                                                                    \
   }                                                                                                               \
   KIVIAT_FORM(mpi_##name##_, false, Name, __VA_ARGS__)                                                            \

@@ -1,5 +1,8 @@
 #include "prof/handles.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace kiviat::prof {
 
 bool is_in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
@@ -13,6 +16,21 @@ bool is_in_place(FortranBuffer buffer) {
   static const void* const described = find_variable("MPIR_F08_MPI_IN_PLACE");
   const void* const at = buffer.described ? *static_cast<const void* const*>(buffer.at) : buffer.at;
   return at && (at == block || at == described || (pointer && at == *pointer));
+}
+
+bool is_ignored(const void* status) {
+  static const auto ignored = [](const char* name) {
+    const auto* const at = static_cast<void* const*>(find_variable(name));
+    return at ? *at : nullptr;
+  };
+  static const void* const ones[] = {MPI_STATUS_IGNORE,
+                                     MPI_STATUSES_IGNORE,
+                                     ignored("MPI_F_STATUS_IGNORE"),
+                                     ignored("MPI_F_STATUSES_IGNORE"),
+                                     ignored("MPI_F08_STATUS_IGNORE"),
+                                     ignored("MPI_F08_STATUSES_IGNORE")};
+  // `ones` contains null for every Fortran variable that the MPI lacks; a null argument is never a status.
+  return !status || std::ranges::find(ones, status) != std::end(ones);
 }
 #endif
 

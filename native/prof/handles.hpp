@@ -44,7 +44,9 @@ struct FortranRequests {
 struct FortranFlag {
   const MPI_Fint* at;
 };
-struct FortranStatus {};
+struct FortranStatus {
+  const void* at;
+};
 struct FortranFile {};
 // If `described`, `at` points to a TS 29113 array descriptor (mpi_f08), whose first member is the address.
 struct FortranBuffer {
@@ -56,6 +58,8 @@ inline MPI_Comm in_c(MPI_Comm comm) { return comm; }
 inline MPI_Comm in_c(FortranComm comm) { return KIVIAT_FROM_FORTRAN(Comm, comm.value); }
 inline MPI_Win window_in_c(MPI_Win win) { return win; }
 inline MPI_Win window_in_c(FortranWin win) { return KIVIAT_FROM_FORTRAN(Win, win.value); }
+inline MPI_Op op_in_c(MPI_Op op) { return op; }
+inline MPI_Op op_in_c(FortranOp op) { return KIVIAT_FROM_FORTRAN(Op, op.value); }
 inline MPI_Datatype type_in_c(MPI_Datatype type) { return type; }
 inline MPI_Datatype type_in_c(FortranType type) { return KIVIAT_FROM_FORTRAN(Type, type.value); }
 inline MPI_Datatype type_at(MPI_Datatype type, int) { return type; }
@@ -80,7 +84,19 @@ inline std::uint64_t request_key(FortranRequests requests, int at) {
   return std::is_pointer_v<MPI_Request> ? std::uint64_t{value} << 1 | 1 : value;
 }
 
+// Returns the key of a matched message, which differs from those of requests: some MPIs number both from 1.
+inline std::uint64_t message_key(std::uint64_t handle) { return handle | std::uint64_t{1} << 60; }
+inline std::uint64_t message_key(const MPI_Message* message) { return message_key(key_of(*message)); }
+inline std::uint64_t message_key(FortranMessage message) {
+  return message_key(request_key(FortranRequests{message.at}, 0));
+}
+
+inline bool is_true(const int* flag) { return *flag != 0; }
+inline bool is_true(FortranFlag flag) { return *flag.at != 0; }
+
 bool is_in_place(const void* buffer);
 bool is_in_place(FortranBuffer buffer);
+// True for the addresses of MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE in C and Fortran.
+bool is_ignored(const void* status);
 
 }  // namespace kiviat::prof

@@ -86,16 +86,8 @@ bool find_distances(const Location& mine, bool has_room) {
   return all_have;
 }
 
-// Returns the number of processes that started this world by MPI_Comm_spawn; 0 if the launcher started it.
-int parents() {
-  MPI_Comm parent = no_comm();
-  int number = 0;
-  KIVIAT_PMPI(Comm_get_parent)(&parent);
-  if (parent != no_comm()) KIVIAT_PMPI(Comm_remote_size)(parent, &number);
-  return number;
-}
-
-void in_child() { profiler().counting = false; }
+// The counters are shared with the parent.
+void in_child() { profiler().counting = false, profiler().state = nullptr; }
 
 // Writes the counters by phase to FOLDER/phases-RANK.json.
 void write_phases(const std::string& folder) {
@@ -116,14 +108,7 @@ void begin() {
   setenv("KIVIAT_PROFILE_TAKEN", "1", 1);
   KIVIAT_PMPI(Comm_rank)(world(), &profiler().rank);
   KIVIAT_PMPI(Comm_size)(world(), &profiler().ranks);
-  if (!all_are_here()) {
-    if (profiler().rank == 0 || std::getenv("KIVIAT_DEBUG"))
-      std::fputs(
-          "kiviat: the profiler is not preloaded on all ranks; nothing is profiled. Export LD_PRELOAD to all "
-          "ranks\n",
-          stderr);
-    return;
-  }
+  meet(profiler().rank, "profiler");
   profiler().counter = clock::counter_is_a_clock();
   const Location mine = location();
   State* const state = room(folder, description());
@@ -156,9 +141,8 @@ void note_session() {
 void end() {
   State* const state = profiler().state;
   if (!state || state->header.stage != static_cast<Word>(Stage::counting)) return;
-  profiler().counting = false;
+  profiler().count(false);
   Header& header = state->header;
-  profiler().note_time(clock::ticks(profiler().counter));
   if (profiler().phases) write_phases(std::getenv("KIVIAT_PROFILE"));
   KIVIAT_PMPI(Barrier)(world());  // other ranks may still be sending
   if (header.interfaces) header.interfaces = read_interfaces(header.sent_after, header.received_after);

@@ -15,7 +15,8 @@ struct Members {
   std::uintptr_t key;  // handle of the communicator or window
   int size = 0;        // number of members; of the remote group if this is an intercommunicator
   int rank = 0;        // rank of this process; -1 in an intercommunicator
-  // World rank of member r: base + stride · r, or table[r] if set; -1 if the process is not in MPI_COMM_WORLD.
+  // World rank of member r: base + stride · r, or table[r] if set; -1 if the process is not in MPI_COMM_WORLD, or if
+  // there is no such member.
   int base = 0, stride = 0;
   int* table = nullptr;
   int others[distances] = {};
@@ -27,7 +28,10 @@ struct Members {
   int degree = -1;
   int* neighbours = nullptr;
 
-  int of_world(int member) const { return table ? table[member] : base + stride * member; }
+  int of_world(int member) const {
+    if (member < 0 || member >= size) return -1;
+    return table ? table[member] : base + stride * member;
+  }
   ~Members() {
     delete[] table;
     delete[] neighbours;

@@ -116,7 +116,7 @@ struct Fortran {
   static FortranComm comm(f_comm at) { return {*at}; }
   static FortranWin win(f_win at) { return {*at}; }
   static FortranRequests request(f_request at) { return {at}; }
-  static FortranStatus status(f_status) { return {}; }
+  static FortranStatus status(f_status at) { return {at}; }
   static Unneeded displacements(f_displacements) { return {}; }
   static Unneeded numbers(f_numbers) { return {}; }
   static FortranNewComm new_comm(f_new_comm at) { return {at}; }

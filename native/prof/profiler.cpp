@@ -108,12 +108,13 @@ void Profiler::take(State* room, const Location& mine, const std::string& progra
 
 namespace {
 
-// Time in ticks at which this thread's last call ended; 0 before its first call.
+// Time in ticks at which this thread's last call ended, 0 before its first call, and the off_ticks by then.
 #ifdef KIVIAT_SIMULATED
-std::uint64_t seen_until;
+std::uint64_t seen_until, seen_off;
 bool began;
 #else
 constinit thread_local std::uint64_t seen_until __attribute__((tls_model("initial-exec"))) = 0;
+constinit thread_local std::uint64_t seen_off __attribute__((tls_model("initial-exec"))) = 0;
 constinit thread_local bool began __attribute__((tls_model("initial-exec"))) = false;
 #endif
 
@@ -121,9 +122,11 @@ constinit thread_local bool began __attribute__((tls_model("initial-exec"))) = f
 
 void Profiler::see_thread(Word begin_ticks, Word end_ticks) {
   if (began) return;
-  if (seen_until == 0) add(state->header.other_threads, 1), seen_until = begin_ticks;
-  add(state->header.other_ticks, end_ticks - seen_until);
-  seen_until = end_ticks;
+  const Word off = std::atomic_ref(state->header.off_ticks).load(std::memory_order_relaxed);
+  if (seen_until == 0) add(state->header.other_threads, 1), seen_until = begin_ticks, seen_off = off;
+  // Counting may have been switched off during the call before.
+  add(state->header.other_ticks, end_ticks - seen_until - std::min(off - seen_off, end_ticks - seen_until));
+  seen_until = end_ticks, seen_off = off;
 }
 
 void Profiler::start() {
@@ -139,6 +142,14 @@ void Profiler::start() {
 void Profiler::note_time(Word now_ticks) {
   state->header.last_ticks = now_ticks;
   state->header.last_ns = static_cast<Word>(1e9 * clock::now());
+}
+
+void Profiler::count(bool on) {
+  const Word now = clock::ticks(counter);
+  note_time(now);
+  if (!counting) add(state->header.off_ticks, now - off_since);
+  off_since = now;
+  counting = on;
 }
 
 void Profiler::refresh(Word now_ticks) {
@@ -187,7 +198,7 @@ void control(int level) {
   if (!profiler().state || profiler().state->header.stage != static_cast<Word>(Stage::counting)) return;
   if (level > 0) profiler().state->header.phase = static_cast<Word>(std::min(level, most_phases - 1));
   if (level < 0) profiler().state->header.phase = 1;
-  profiler().counting = level != 0;
+  profiler().count(level != 0);
 #ifndef KIVIAT_SIMULATED  // simulated processors have no hardware counters
   if (profiler().phases) profiler().phases->enter(level == 0 ? 0 : static_cast<int>(profiler().state->header.phase));
 #endif

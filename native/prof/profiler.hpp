@@ -17,8 +17,8 @@
 
 namespace kiviat::prof {
 
-// Distances of active requests, in a 4-way set-associative cache that needs no lock. An evicted request has unknown
-// distance.
+// Distances of active requests and matched messages, in a 4-way set-associative cache that needs no lock. An evicted
+// request has unknown distance.
 class Requests {
  public:
   void remember(std::uint64_t key, int distance) {
@@ -86,7 +86,7 @@ struct Profiler {
   int rank = 0, ranks = 0;
   State* state = nullptr;
   Cell* row[rows] = {};
-  std::uint64_t refresh_at = 0;
+  std::uint64_t refresh_at = 0, off_since = 0;
   std::uint8_t* distances_of_world = nullptr;
   std::atomic<std::uint8_t> slot_of[most_phases][256] =
       {};  // by phase and call: 1 + index of the slot; 0 before the first call
@@ -122,6 +122,8 @@ struct Profiler {
   // Stores the current time in ticks and seconds, so that ticks can be converted even if the process dies.
   void refresh(std::uint64_t now_ticks);
   void note_time(std::uint64_t now_ticks);
+  // Switches counting on or off, and accounts the time for which it was off.
+  void count(bool on);
   // Uses the zero-initialised `room` for all counters and fills in its header; start() begins counting.
   void take(State* room, const Location& mine, const std::string& program);
   void start();

@@ -90,6 +90,10 @@ inline MPI_Datatype byte() {
   static void* const found = find_variable("ompi_mpi_byte");
   return static_cast<MPI_Datatype>(found);
 }
+inline MPI_Op no_op() {
+  static void* const found = find_variable("ompi_mpi_op_no_op");
+  return static_cast<MPI_Op>(found);
+}
 inline MPI_Errhandler errors_return() {
   static void* const found = find_variable("ompi_mpi_errors_return");
   return static_cast<MPI_Errhandler>(found);
@@ -99,6 +103,7 @@ inline MPI_Comm world() { return MPI_COMM_WORLD; }
 inline MPI_Comm self() { return MPI_COMM_SELF; }
 inline MPI_Comm no_comm() { return MPI_COMM_NULL; }
 inline MPI_Datatype byte() { return MPI_BYTE; }
+inline MPI_Op no_op() { return MPI_NO_OP; }
 inline MPI_Errhandler errors_return() { return MPI_ERRORS_RETURN; }
 #endif
 

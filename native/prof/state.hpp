@@ -49,7 +49,8 @@ enum Row : int { sent, collective, fetched, crossed, rows };
 // Header fields, in order. Texts follow. With MPI_THREAD_MULTIPLE, `other_threads` counts threads that call MPI besides
 // the one that initialised it, and `other_ticks` sums their times, each from its first to the end of its last call.
 // `spawned`: processes that this rank started as the root of MPI_Comm_spawn; `parents`: number of ranks that started
-// this world, 0 if the launcher did.
+// this world, 0 if the launcher did. `off_ticks`: time for which MPI_Pcontrol(0) switched counting off, not part of
+// `other_ticks`; calls of other threads that began before count in full.
 // clang-format off: a table
 // clang-format off: a table
 #define KIVIAT_FIELDS(X)                                                                                               \
@@ -57,7 +58,7 @@ enum Row : int { sent, collective, fetched, crossed, rows };
   X(last_ns) X(started_s) X(counter) X(threads) X(socket) X(sockets) X(node) X(process) X(lost_slots) X(lost_groups)    \
   X(lost_persistent) X(unseen_sends) X(in_memory) X(interfaces) X(sent_before) X(received_before) X(sent_after)         \
   X(received_after) X(crossing) X(latest) X(resident) X(other_threads) X(other_ticks) \
-  X(spawned) X(parents)
+  X(spawned) X(parents) X(off_ticks)
 // clang-format on
 // clang-format on
 

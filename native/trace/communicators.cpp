@@ -70,7 +70,8 @@ void Event::derive(Comm parent, NewComm made, const Requests* requests) {
     recorder.stream.number(number);
     members(number, parent.value);
     if (!requests) return;
-    const Word request = recorder.add_active_request(requests->key(0));  // a replay completes MPI_Comm_idup immediately
+    const Word request = recorder.add_active_request(requests->key(0));
+    recorder.requests[request].duplicates = true, ++recorder.duplicating;
     if (!recorder.stamps) return;
     recorder.begin_event(Operation::ends);
     recorder.stream.number(request);

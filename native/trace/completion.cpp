@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "trace/event.hpp"
 
@@ -32,8 +33,11 @@ void Event::completed(const int* places, int count, bool own_order) {
   };
   Word active = 0;
   for (int at = 0; at < count; ++at) {
-    active += number(at) != none;
-    if (number(at) != none) cancelled(number(at), own_order || !places ? at : places[at]);
+    if (number(at) == none) continue;
+    ++active;
+    cancelled(number(at), own_order || !places ? at : places[at]);
+    Request& request = recorder.requests[number(at)];
+    recorder.duplicating -= std::exchange(request.duplicates, false);
   }
   if (active) {
     recorder.begin_event(Operation::wait);
@@ -68,17 +72,52 @@ void Event::cancelled(Word number, int place) {
   request.cancelling = false;
 }
 
-// Returns the places of the completed requests: those whose handles the MPI has replaced, if their number agrees with
-// `told`. `told` alone is not reliable, because MPICH 4.0 counts indices from 0 in mpi_f08. Handles of persistent
-// requests are not replaced; then `told` is used.
-std::vector<int> Event::taken(Requests requests, std::vector<int> told) const {
+// Returns the places of the collected requests whose handles the MPI has replaced, because they are complete.
+std::vector<int> Event::replaced(Requests requests) const {
   std::vector<int> gone;
   for (int at = 0; at < static_cast<int>(thread_->waiting.size()); ++at)
     if (const Word number = thread_->waiting[static_cast<std::size_t>(at)];
         number != none && requests.key(at) != recorder.requests[number].key)
       gone.push_back(at);
+  return gone;
+}
+
+// Returns the places of the completed requests: those whose handles the MPI has replaced, if their number agrees with
+// `told`. `told` alone is not reliable, because MPICH 4.0 counts indices from 0 in mpi_f08. Handles of persistent
+// requests are not replaced; then `told` is used.
+std::vector<int> Event::taken(Requests requests, std::vector<int> told) const {
+  std::vector<int> gone = replaced(requests);
   if (gone.size() != told.size() || std::ranges::is_permutation(gone, told)) return told;
   return gone;
+}
+
+void Event::release_ended(Requests requests) {
+  for (const int place : replaced(requests)) recorder.release(thread_->waiting[static_cast<std::size_t>(place)]);
+  leave();
+}
+
+bool Event::refuses_arguments(int error) {
+  int of = MPI_ERR_UNKNOWN;
+  KIVIAT_PMPI(Error_class)(error, &of);
+  switch (of) {
+    case MPI_ERR_ARG:
+    case MPI_ERR_BUFFER:
+    case MPI_ERR_COMM:
+    case MPI_ERR_COUNT:
+    case MPI_ERR_DIMS:
+    case MPI_ERR_GROUP:
+    case MPI_ERR_OP:
+    case MPI_ERR_RANK:
+    case MPI_ERR_REQUEST:
+    case MPI_ERR_ROOT:
+    case MPI_ERR_TAG:
+    case MPI_ERR_TOPOLOGY:
+    case MPI_ERR_TYPE:
+    case MPI_ERR_WIN:
+      return true;
+    default:
+      return false;
+  }
 }
 
 // Ends a completion call; requests that are still active can be picked by later calls.
@@ -174,19 +213,8 @@ void Event::take(Number, Requests requests, Flag first, Flag second, Status) {
 // Returns the status argument for the MPI: the recorder's own memory if the program ignores statuses but the recorder
 // needs them to resolve wildcards or cancellations, else `given`.
 void* Event::status_for(void* given) {
-  static const auto ignored = [](const char* name) {
-    const auto* const at = static_cast<void* const*>(find_variable(name));
-    return at ? *at : nullptr;
-  };
-  static const void* const ones[] = {MPI_STATUS_IGNORE,
-                                     MPI_STATUSES_IGNORE,
-                                     ignored("MPI_F_STATUS_IGNORE"),
-                                     ignored("MPI_F_STATUSES_IGNORE"),
-                                     ignored("MPI_F08_STATUS_IGNORE"),
-                                     ignored("MPI_F08_STATUSES_IGNORE")};
-  // `ones` contains null for every Fortran variable that the MPI lacks; a null argument is never a status.
   if (!mine_ || !want_) return given;
-  if (given && std::ranges::find(ones, given) == std::end(ones)) {
+  if (!is_ignored(given)) {
     status_ = static_cast<const MPI_Status*>(given);  // Fortran statuses have the same layout
     return given;
   }

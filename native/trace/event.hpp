@@ -1,6 +1,6 @@
 // Recording of one MPI call. The wrappers (prof/c_calls.cpp, prof/fortran_calls.cpp) pass all parameters of a call to
 // before() and after(), which dispatch by their types to prepare() and take(). Calls with equal parameter lists share
-// an overload and are told apart by call_.
+// an overload and are told apart by call_. If a call fails, failed() replaces after().
 #pragma once
 
 #include <mpi.h>
@@ -63,6 +63,7 @@ enum class Kind {
 #define KIVIAT_VALUE_OF(kind, name) values::kind(name)
 #define KIVIAT_BEFORE(before_, ...) e.before(KIVIAT_EACH(KIVIAT_VALUE_OF, __VA_ARGS__))
 #define KIVIAT_AFTER(after_, ...) e.after(KIVIAT_EACH(KIVIAT_VALUE_OF, __VA_ARGS__))
+#define KIVIAT_FAILED(error, ...) e.failed(error, KIVIAT_EACH(KIVIAT_VALUE_OF, __VA_ARGS__))
 #define KIVIAT_PASSED(kind, name) e.passed<Kind::kind>(name)
 
 // True if a call waits for other ranks, and has a non-blocking form.
@@ -107,6 +108,19 @@ class Event {
       take(values...);
     else
       other(values...);
+  }
+  // Ends a call that failed: it is not recorded, because its results mean nothing.
+  template <class... Values>
+  void failed(int error, Values... values) {
+    lock_.lock();
+    if (!mine_) return;
+    recorder.thread = thread_;
+    const auto release = [&](const auto& value) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Requests>) release_ended(value);
+    };
+    (release(values), ...);
+    const bool begun = recorder.written || (split_ && ends_apart());  // an event of it is in the stream
+    if ((begun || !refuses_arguments(error)) && !(std::is_same_v<Values, File> || ...)) recorder.failed(call_);
   }
 
  private:
@@ -245,7 +259,12 @@ class Event {
   void collect(Requests requests, int count);
   void completed(const int* places, int count, bool own_order);
   void cancelled(Word number, int place);
+  std::vector<int> replaced(Requests requests) const;
   std::vector<int> taken(Requests requests, std::vector<int> told) const;
+  // Releases the requests of a failed completion call that have ended nevertheless.
+  void release_ended(Requests requests);
+  // True if a failed call did nothing, because the MPI found its arguments wrong.
+  static bool refuses_arguments(int error);
   void* status_for(void* given);
   void start(Word number);
   void match(Message message, const Asked& asked);

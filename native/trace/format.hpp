@@ -79,7 +79,7 @@ using Word = std::uint64_t;
   X(win_lock)      /* win exclusive(0/1) rank */                                                                \
   X(win_unlock)    /* win rank */                                                                               \
   X(win_flush)                                                                                                  \
-  X(stamp)         /* call, ns since the last exit, ns inside; times of the events before it */                 \
+  X(stamp)         /* call, ns since the last exit, ns inside; times of the events before it, if any */                 \
   X(members)       /* comm n (first zz:step length)…; members of a new comm as world ranks; with stamps */      \
   X(matched)       /* message; follows its probe and precedes its receive; with stamps only */                  \
   X(ends)          /* request that completes the comm_dup before it; with stamps only */                        \
@@ -112,8 +112,11 @@ inline constexpr Word world = 0, self = 1, unseen = UINT32_MAX;
 //   crossed          1 + the number of the first call that cannot be replayed because calls of other threads of the
 //                    process began or ended meanwhile; 0 if there is none
 //   apart            blocking collectives that are recorded as a beginning and a wait for the same reason
+//   failed           1 + the number of the first call that failed and may have done something before; 0 if there is
+//                    none. Of failed calls only times are recorded
 //   unseen           uses of communicators and windows whose creation was not recorded
 //   lost             1 if the disk was full and events are missing
+//   parents          number of ranks that started this world by MPI_Comm_spawn; 0 if the launcher started it
 //   stamps           1 if the stream contains time stamps instead of computation times
 //   begun_ns         local time at which the stamps begin
 //   clock            identifies the clock that this rank reads; ranks with equal values need no offset
@@ -124,7 +127,7 @@ inline constexpr Word world = 0, self = 1, unseen = UINT32_MAX;
   X(magic) X(rank) X(ranks) X(stage) X(length) X(events) X(computed_ns) X(elapsed_ns) X(clock_ns) X(polls) X(sparse)     \
   X(unsupported) X(other_threads) X(unseen) X(lost) X(process) X(started_s) X(node) X(stamps) X(begun_ns) X(clock)       \
   X(offset_before_ns) X(moment_before_ns) X(trip_before_ns) X(offset_after_ns) X(moment_after_ns) X(trip_after_ns)  \
-  X(crossed) X(apart)
+  X(crossed) X(apart) X(failed) X(parents)
 // clang-format on
 #define KIVIAT_TRACE_TEXTS(X) X(host, 64) X(library, 128) X(program, 128)
 

@@ -65,6 +65,7 @@ struct Request {
   // A receive with wildcards has positions in the stream at which source and tag are patched on completion.
   bool wild = false;
   Word peer_at = 0, tag_at = 0;
+  bool duplicates = false;  // MPI_Comm_idup
   // A pending cancellation: its event, at `cancel_at`, is withdrawn if the message turns out to be matched already.
   bool cancelling = false;
   Word cancel_at = 0;
@@ -125,6 +126,7 @@ struct Recorder {
   std::unordered_map<std::uint64_t, Word> wins;
   std::unordered_multimap<std::uint64_t, Word> request_of;
   std::vector<Request> requests;
+  int duplicating = 0;  // number of active requests of MPI_Comm_idup
   std::unordered_map<std::uint64_t, Matched> messages;
 
   MPI_Comm no_comm;
@@ -133,7 +135,7 @@ struct Recorder {
   void begin_event(Operation operation);
   // Writes the beginnings of the calls of other threads that have not ended.
   void split_others();
-  // Writes the entry and exit times of `call`, after its events.
+  // Writes the entry and exit times of `call`, after its events, if it has any.
   void stamp(Call call, double entered_s, double left_s);
   // Adds to the bytes sent by the current kind of event.
   void add_bytes(Word bytes) { header->counted[static_cast<int>(event)].bytes += bytes; }
@@ -143,6 +145,7 @@ struct Recorder {
     ++header->polls;
   }
   void unsupported(Call call);
+  void failed(Call call);
 
   // Returns null, and counts this in header->unseen, if the creation of `comm` was not recorded.
   const KnownComm* comm(MPI_Comm comm);

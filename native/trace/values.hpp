@@ -118,7 +118,7 @@ inline Win win(FortranWin win) { return {window_in_c(win)}; }
 inline NewWin new_win(const MPI_Win* win) { return {win, {nullptr}}; }
 inline NewWin new_win(FortranNewWin win) { return {nullptr, win}; }
 inline Op op(MPI_Op op) { return {op}; }
-inline Op op(FortranOp op) { return {KIVIAT_FROM_FORTRAN(Op, op.value)}; }
+inline Op op(FortranOp op) { return {op_in_c(op)}; }
 inline Group group(MPI_Group group) { return {group}; }
 inline Group group(FortranGroup group) { return {KIVIAT_FROM_FORTRAN(Group, group.value)}; }
 inline Requests request(const MPI_Request* requests) { return {requests, {nullptr}}; }

@@ -10,17 +10,18 @@ from pathlib import Path
 FIELDS = (
     *("magic", "rank", "ranks", "stage", "length", "stamps", "begun_ns", "clock", "unseen", "unsupported"),
     *("lost", "other_threads", "offset_before_ns", "moment_before_ns", "trip_before_ns"),
-    *("offset_after_ns", "moment_after_ns", "trip_after_ns"),
+    *("offset_after_ns", "moment_after_ns", "trip_after_ns", "process", "parents", "started_s", "node"),
+    *("events", "computed_ns", "elapsed_ns", "polls", "sparse", "crossed", "apart", "failed"),
 )
 OPERATIONS = (
     *("end", "send", "isend", "recv", "irecv", "sendrecv", "probe", "wait", "cancel", "barrier", "bcast"),
-    *("reduce", "alltoallv", "gatherv", "neighbours", "scan", "comm_split", "comm_create", "win_create"),
-    *("win_fence", "win_free", "stamp", "members", "comm_dup", "matched", "ends", "control"),
+    *("reduce", "alltoallv", "alltoallw", "gatherv", "neighbours", "scan", "comm_split", "comm_create"),
+    *("win_create", "win_fence", "win_free", "stamp", "members", "comm_dup", "matched", "ends", "control"),
 )
 CALLS = ("Call", "Other")
 Event = tuple[str | int, ...]
 Call = tuple[float, float, int, tuple[Event, ...]]
-_DESCRIPTION_AT, _STREAM_AT = 8192, 65536
+_TEXTS_AT, _DESCRIPTION_AT, _STREAM_AT = 4096, 8192, 65536
 
 
 def call(entered_ms: float, left_ms: float, *events: Event, number: int = 0) -> Call:
@@ -46,15 +47,16 @@ def write_rank(folder: Path, rank: int, ranks: int, calls: Sequence[Call], **hea
     layout = {
         "format": "kiviat.trace/1",
         "fields": FIELDS,
-        "texts": {},
+        "texts": {name: [_TEXTS_AT + 64 * at, 64] for at, name in enumerate(("host", "library", "program"))},
         "counted_at": 8 * len(FIELDS),
         "stream_at": _STREAM_AT,
         "operations": OPERATIONS,
         "calls": CALLS,
     }
     words = struct.pack(f"<{len(FIELDS)}Q", *(fields.get(name, 0) % (1 << 64) for name in FIELDS))
-    content = words.ljust(_DESCRIPTION_AT, b"\0") + json.dumps(layout).encode() + b"\n"
-    (folder / f"rank-{rank}-1.stream").write_bytes(content.ljust(_STREAM_AT, b"\0") + bytes(stream))
+    content = words.ljust(_DESCRIPTION_AT, b"\0") + json.dumps(layout, separators=(",", ":")).encode() + b"\n"
+    path = folder / f"rank-{rank}-{header.get('process', 1)}.stream"
+    path.write_bytes(content.ljust(_STREAM_AT, b"\0") + bytes(stream))
 
 
 def folded(value: int) -> int:

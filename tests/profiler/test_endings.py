@@ -55,6 +55,21 @@ def test_without_finalize(way: str, openmpi: Toolchain, exchange: Path, profiled
         assert profile.inside == {0: "MPI_Recv", 1: "MPI_Recv"}
 
 
+def test_a_program_that_aborts_after_another_has_ended(
+    openmpi: Toolchain, exchange: Path, tmp_path: Path
+) -> None:
+    """A script that starts two programs has the profiles of both, although only the first one finalises."""
+    script = tmp_path / "run.sh"
+    launch = f"{openmpi.mpiexec} --oversubscribe -n"
+    script.write_text(f"#!/bin/sh\n{launch} 2 {exchange} ring\n{launch} 3 {exchange} abort\n")
+    done = kiviat_profile(tmp_path, "sh", script, mpi="openmpi")
+    assert done.status != 0
+    aborted = read_profile(done.path.with_name("out-2.profile"))
+    assert (done.profile.ranks, done.profile.ended.all()) == (2, True)
+    assert (aborted.ranks, aborted.ended.any()) == (3, False)
+    assert done.err.count("ended without MPI_Finalize") == 1
+
+
 def test_a_child_is_another_program(openmpi: Toolchain, exchange: Path, profiled: Profiled) -> None:
     """Forked and started child processes neither write into the profile nor create another one."""
     done = profiled(openmpi, 2, exchange, "fork")
@@ -71,6 +86,16 @@ def test_a_program_behind_a_script(
     script.chmod(0o755)
     done = profiled(openmpi, 2, script, "ring")
     assert done.status == 0
+    assert done.calls("Sendrecv") == 20
+
+
+def test_a_command_that_preloads_another_library(openmpi: Toolchain, exchange: Path, tmp_path: Path) -> None:
+    """A library that an option of the launcher preloads does not replace the profiler."""
+    other = tmp_path / "other.so"
+    subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", other], check=True)
+    words: list[str | Path] = [openmpi.mpiexec, "--oversubscribe", "-x", f"LD_PRELOAD={other}", "-n", "2"]
+    done = kiviat_profile(tmp_path, *words, exchange, "ring")
+    assert done.status == 0, done.err
     assert done.calls("Sendrecv") == 20
 
 
@@ -112,6 +137,20 @@ def test_preloaded_where_there_is_no_mpi(openmpi: Toolchain, tmp_path: Path) -> 
     environment = {"LD_PRELOAD": str(TOOL.library(openmpi)), "LD_BIND_NOW": "1", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(["true"], env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.full
+def test_preloaded_on_some_ranks_only(openmpi: Toolchain, exchange: Path, tmp_path: Path) -> None:
+    """If only some ranks preload the profiler, the program ends after a minute.
+
+    It might wait for ever, because those ranks have begun a collective.
+    """
+    variables = ("-x", f"LD_PRELOAD={TOOL.library(openmpi)}", "-x", f"KIVIAT_PROFILE={tmp_path}")
+    words: list[str | Path] = [openmpi.mpiexec, "--oversubscribe", "-n", "1", exchange, "ring"]
+    words += [":", "-n", "1", *variables, exchange, "ring"]
+    done = subprocess.run(words, env={**os.environ, **ROOT}, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr.count("the profiler is not preloaded on all ranks, so the program is ended") == 1
 
 
 def test_a_program_without_mpi(openmpi: Toolchain) -> None:

@@ -5,13 +5,22 @@ MPICH cannot start processes here: its UCX connects them through shared memory o
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from kiviat.cli.main import main
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.profile import read_profile
+from kiviat.record import InputError
+from kiviat.trace import pack, read_trace
+from kiviat.trace.stamps import times_in
 
-from .conftest import Compiled, Profiled
+from .conftest import ROOT, Compiled, Profiled
+from .recorded import call, write_rank
 
 
 def test_children_have_a_profile_that_the_parents_name(
@@ -52,6 +61,55 @@ def test_after_an_abort_the_profile_is_that_of_the_parents(
     assert done.calls("Comm_spawn") == 2 and done.calls("Send") == 0
     assert (done.profile.ranks, done.profile.spawned, done.profile.parents) == (2, 2, 0)
     assert "which are not covered" in done.err
+
+
+def test_children_that_ended_do_not_replace_parents_that_abort(
+    openmpi: Toolchain, compiled: Compiled, profiled: Profiled
+) -> None:
+    """If the children reach MPI_Finalize and the parents do not, both have a profile, first the parents."""
+    done = profiled(openmpi, 2, compiled(openmpi, "spawn.c"), "late")
+    assert done.status != 0
+    assert done.calls("Comm_spawn") == 2 and not done.profile.ended.any()
+    theirs = read_profile(done.path.with_name("out-2.profile"))
+    assert (theirs.ranks, theirs.parents) == (2, 2) and theirs.ended.all()
+    assert "MPI_Comm_spawn started 2 ranks, all profiled in out-2.profile" in done.err
+    assert done.err.count("ended without MPI_Finalize") == 1
+
+
+def test_a_recorded_program_that_starts_processes(
+    openmpi: Toolchain, compiled: Compiled, tmp_path: Path
+) -> None:
+    """The trace of a program that calls MPI_Comm_spawn has the parents, and why it cannot be replayed."""
+    words = [sys.executable, "-m", "kiviat.cli.main", "trace", "-o", "a.trace", "--"]
+    launch: list[str | Path] = [openmpi.mpiexec, "--oversubscribe", "-n", "2", compiled(openmpi, "spawn.c")]
+    done = subprocess.run(
+        [*words, *launch],
+        cwd=tmp_path,
+        env={**os.environ, **ROOT},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "not recorded: 2 ranks that MPI_Comm_spawn started" in done.stderr
+    assert "it cannot be replayed: rank 0 calls MPI_Comm_spawn" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a.trace"]
+    trace = read_trace(tmp_path / "a.trace")
+    assert (trace.ranks, [one.rank for one in trace.each]) == (2, [0, 1])
+    assert all("bcast" in one.calls and "allreduce" not in one.calls for one in trace.each)
+
+
+def test_a_trace_holds_the_ranks_that_the_launcher_started(tmp_path: Path) -> None:
+    """Ranks that MPI_Comm_spawn started are left out; two programs of the launcher are not told apart."""
+    for rank in (0, 1):
+        write_rank(tmp_path, rank, 2, [call(0, 5, ("barrier", 0, 0))])
+        write_rank(tmp_path, rank, 2, [call(1, 2, ("barrier", 0, 0))], parents=2, process=2)
+    assert pack(tmp_path, tmp_path / "a.trace", None) == 2
+    recording = times_in(read_trace(tmp_path / "a.trace"))
+    assert [events.left_ns.tolist() for events in recording.each] == [[5_000_000], [5_000_000]]
+    write_rank(tmp_path, 0, 2, [], process=3)
+    with pytest.raises(InputError, match="several programs were recorded at once"):
+        pack(tmp_path, tmp_path / "a.trace", None)
 
 
 def test_a_program_that_starts_by_a_session(mpich: Toolchain, compiled: Compiled, profiled: Profiled) -> None:

@@ -16,9 +16,11 @@ from kiviat.profile.chrome_trace import write_chrome_trace
 from kiviat.profile.timeline import Timeline, packed, timeline_of, unpacked
 from kiviat.profile.wait_states import each_wait, waits_in
 from kiviat.report.profile.timeline import timeline_svg
+from kiviat.trace import read_trace
 from kiviat.trace.layout import Layout
 from kiviat.trace.stamps import Recording, read_stamps
 from kiviat.trace.trace import RankTrace, Trace
+from tests.fuzz.streams import checked
 
 from .recorded import Call, call, isend, recv, send, write_rank
 
@@ -140,6 +142,19 @@ def test_trace_events_keep_the_rules_of_the_format(tmp_path: Path) -> None:
     assert wait["args"] == {"rank": 1, "waits for": 0, "in": "MPI_Other"}
     (start, end) = [event for event in events if event["ph"] in "sf"]
     assert (start["tid"], end["tid"], start["ts"], end["ts"]) == (1, 2, 60_000.0, 60_000.0)
+
+
+def test_nodes_are_numbered_by_their_first_rank(tmp_path: Path) -> None:
+    """The recorder writes hashes of nodes, which are too large for process numbers in trace events."""
+    seed = Path(__file__).parents[1] / "fuzz" / "seeds" / "calls.trace"
+    first, _, words, streams = seed.read_bytes().split(b"\n", 3)
+    about = json.loads(words)
+    for one, node in zip(about["each"], ((1 << 64) - 1, 7, (1 << 64) - 2, 7), strict=True):
+        one["node"] = node
+    path = tmp_path / "hashes.trace"
+    path.write_bytes(b"\n".join((first, *checked(about), streams)))
+    trace = read_trace(path)
+    assert [one.node for one in trace.each] == [0, 1, 2, 1] and trace.nodes == 3
 
 
 def test_the_shortest_calls_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from kiviat.profile.wait_states import waits_in
 from kiviat.profile.waits import Waits, packed, unpacked
 
-from .recorded import Call, call, folded, irecv, isend, recv, send, write_rank
+from .recorded import Call, Event, call, folded, irecv, isend, recv, send, write_rank
 
 Line = tuple[int, int, str, str, int, float]
 Of = Callable[..., list[Line]]
@@ -198,6 +198,38 @@ def test_collectives(
     assert {rank: (cause, kind, ms) for rank, cause, _, kind, _, ms in found} == expected
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            ("alltoallv", 0, 1, 7, 2, 0, 2, 1, 7, 2, 0, 2, 0),
+            ("alltoallv", 0, 1, 0, 2, 7, 2, 1, 0, 2, 7, 2, 0),
+        ),
+        (("alltoallw", 0, 7, 2, 0, 2, 7, 2, 0, 2, 0), ("alltoallw", 0, 0, 2, 7, 2, 0, 2, 7, 2, 0)),
+    ],
+)
+def test_an_exchange_waits_for_those_that_send_something(first: Event, second: Event, of: Of) -> None:
+    """Two pairs of four ranks exchange in MPI_Alltoallv or MPI_Alltoallw: no pair waits for the other."""
+    pairs = [[call(0, 100, first)], [call(30, 100, first)], [call(50, 110, second)], [call(90, 110, second)]]
+    assert of(*pairs) == [
+        (0, 1, "MPI_Call", "imbalance", 1, 30.0),
+        (2, 3, "MPI_Call", "imbalance", 1, 40.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("event", "other"),
+    [
+        (("barrier", 0, 0), ("barrier", 0, 0)),
+        (("bcast", 0, 1, 0, 8, 0), ("bcast", 0, 1, 0, 8, 0)),
+        (("gatherv", 0, 0, 4, 1, 1, 4, 1, 0, 1, 0), ("gatherv", 0, 0, 0, 1, 0)),
+    ],
+)
+def test_a_collective_that_returned_before_has_not_waited(event: Event, other: Event, of: Of) -> None:
+    """A collective that returns before another rank enters it did not need that rank."""
+    assert of([call(0, 10, event)], [call(30, 31, other)]) == []
+
+
 def test_scan_waits_for_those_before(of: Of) -> None:
     scan = ("scan", 0, 4, 8, 1, 0)
     assert of([call(20, 21, scan)], [call(0, 22, scan)], [call(10, 23, scan)]) == [
@@ -291,11 +323,12 @@ def test_fences_of_windows(of: Of) -> None:
 def test_clocks_are_compared(tmp_path: Path) -> None:
     """Clock offset and drift are corrected: rank 1's clock is 7 s ahead, and gains 1 ms in one second."""
     ms, second = 1_000_000, 1_000_000_000
-    write_rank(tmp_path, 0, 2, [call(0, 551, recv(1))], begun_ns=second, clock=1)
+    write_rank(tmp_path, 0, 3, [call(0, 551, recv(1))], begun_ns=second, clock=1)
+    write_rank(tmp_path, 2, 3, [], begun_ns=8 * second, clock=2)  # only the first rank of a clock compares it
     write_rank(
         tmp_path,
         1,
-        2,
+        3,
         [call(500.5, 501.5, send(0))],
         begun_ns=8 * second,
         clock=2,
@@ -307,9 +340,30 @@ def test_clocks_are_compared(tmp_path: Path) -> None:
         trip_after_ns=40_000,
     )
     waits, _ = waits_in(tmp_path)
-    assert (waits.clocks, waits.recorded) == (2, 2)
+    assert (waits.clocks, waits.recorded, waits.remarks) == (2, 2, ())
     assert waits.seconds[0] == pytest.approx(0.5, abs=1e-6)
     assert waits.error_s[0] == pytest.approx(20e-6)
+
+
+def test_clocks_that_were_not_compared_again(tmp_path: Path) -> None:
+    """A rank that did not reach MPI_Finalize has compared its clock at the beginning only, which is told."""
+    write_rank(tmp_path, 0, 2, [], clock=1)
+    write_rank(tmp_path, 1, 2, [], clock=2, trip_before_ns=20_000, moment_before_ns=1, stage=1)
+    assert waits_in(tmp_path)[0].remarks == (
+        "1 of 2 ranks did not reach MPI_Finalize",
+        "clocks were compared at the beginning only; errors may be greater than stated",
+    )
+
+
+def test_a_rank_may_seem_to_enter_after_the_return(tmp_path: Path) -> None:
+    """A rank that seems to enter later by less than the error of the clocks was waited for."""
+    barrier = ("barrier", 0, 0)
+    clock = {"clock": 2, "trip_before_ns": 1_000_000, "moment_before_ns": 1}
+    write_rank(tmp_path, 0, 2, [call(0, 30, barrier)], clock=1)
+    write_rank(tmp_path, 1, 2, [call(30.4, 31, barrier)], **clock)
+    waits, _ = waits_in(tmp_path)
+    assert (waits.rank.tolist(), waits.cause.tolist()) == ([0], [1])
+    assert waits.seconds[0] == pytest.approx(0.03)
 
 
 def test_less_than_the_clocks_tell_is_no_wait(tmp_path: Path) -> None:

@@ -152,6 +152,17 @@ def test_every_call_that_is_wrapped(toolchain: Toolchain, compiled: Compiled, pr
     assert missing == set()
 
 
+def test_calls_without_messages_have_times(
+    toolchain: Toolchain, compiled: Compiled, profiled: Profiled, tmp_path: Path
+) -> None:
+    """File I/O and waits for it are recorded, too; a timeline once showed them as computation."""
+    done = profiled(toolchain, 2, compiled(toolchain, "files.c"), tmp_path / "data", asks=WAITS)
+    assert done.status == 0, done.err
+    profile = done.profile
+    assert profile.waits is not None
+    assert profile.waits.recorded == profile.calls.calls.sum() + profile.files.calls.sum() > 40
+
+
 def test_clocks_of_several_machines(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
     """Wait states are correct if clocks differ: rank 1 runs in a time namespace whose clock is 7 s ahead, as
     on another machine.

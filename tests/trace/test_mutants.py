@@ -151,6 +151,31 @@ def test_invalid_events_are_refused_with_the_reason(replay: Replay, recorded: di
         assert (code, why in said) == (2, True), said
 
 
+def test_arrays_above_2_gib(replay: Replay, recorded: dict[str, Path]) -> None:
+    """A rank sends 5 B to some ranks and 2 GiB to the others together, for which it rounds all parts to 16 B.
+
+    The ranks that received the former had room for 5 B only.
+    """
+    names = json.loads(recorded["trace"].open("rb").readline())["operations"]
+    many = 1 << 30
+
+    def stream(name: str, *parameters: int) -> bytes:
+        return mutants.stream_of([0, names.index(name), *parameters, 0, names.index("end")])
+
+    # Communicator, root, count and size of the own part; at the root also size and runs of counts; request.
+    scattered = {rank: stream("scatterv", 0, 0, 5 if rank < 2 else many, 1, 0) for rank in range(1, RANKS)}
+    scattered[0] = stream("scatterv", 0, 0, 5, 1, 1, 5, 2, many, 2, 0)
+    # Communicator, size and runs of counts of what is sent, the same of what is received; request.
+    exchanged = {
+        0: stream("alltoallv", 0, 1, 5, 2, many, 2, 1, 5, 4, 0),
+        1: stream("alltoallv", 0, 1, 5, 4, 1, 5, 4, 0),
+        **{rank: stream("alltoallv", 0, 1, 5, 4, 1, many, 1, 5, 3, 0) for rank in (2, 3)},
+    }
+    for streams in (scattered, exchanged):
+        code, said = replay(streams)
+        assert (code, said == "deadlock") == (0, False), said
+
+
 def test_a_trace_that_cannot_be_replayed(
     recorded: dict[str, Path],
     tmp_path: Path,

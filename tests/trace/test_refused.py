@@ -15,6 +15,7 @@ from kiviat.launch.tools.trace import TOOL, traced
 from kiviat.launch.tools.user_command import as_it_is
 from kiviat.record import InputError
 from kiviat.trace import read_trace
+from tests.profiler.recorded import write_rank
 
 from .conftest import SMALL, Record, kiviat
 
@@ -89,6 +90,25 @@ def test_calls_that_cannot_be_replayed(
     assert "MPI_Ireduce_scatter_block" in refused(recorded.path)
 
 
+def test_a_communicator_duplicated_beside_other_calls(
+    openmpi: Toolchain, built: Built, record: Record, refused: Refused
+) -> None:
+    """A rank sends between MPI_Comm_idup and its wait.
+
+    Replayed as a blocking call, it would wait for a rank that waits for the message.
+    """
+    recorded = record(openmpi, built(openmpi, "calls.c"), "idup", ranks=2)
+    assert (recorded.status, recorded.out) == (0, "done\n")
+    assert "rank 1 calls MPI_Comm_idup, which cannot be replayed" in refused(recorded.path)
+
+
+def test_calls_that_fail(openmpi: Toolchain, built: Built, record: Record, refused: Refused) -> None:
+    """A receive that fails because its message is too long has taken it, and its replay would not."""
+    recorded = record(openmpi, built(openmpi, "calls.c"), "truncated", ranks=2)
+    assert (recorded.status, recorded.out) == (0, "done\n"), recorded.err
+    assert "MPI_Recv of rank 1 failed, and what it did before is unknown" in refused(recorded.path)
+
+
 def test_a_program_that_does_not_end(
     openmpi: Toolchain,
     built: Built,
@@ -133,8 +153,20 @@ def test_preloaded_where_there_is_no_mpi(openmpi: Toolchain, tmp_path: Path) -> 
 
 def test_a_recording_that_cannot_be_packed_is_left_where_it_is(tmp_path: Path) -> None:
     """If a recording cannot be packed, as on a full disk, the ranks' files are kept."""
-    ranks = 'echo recorded > "$KIVIAT_TRACE/rank-0.stream"; mkdir "$KIVIAT_TRACE/packed"'
+    write_rank(tmp_path, 0, 1, [])
+    ranks = f'mv "{tmp_path}/rank-0-1.stream" "$KIVIAT_TRACE"; mkdir "$KIVIAT_TRACE/packed"'
     with pytest.raises(InputError, match="the ranks' recordings are in ") as refusal:
         traced(as_it_is(["sh", "-c", ranks]), tmp_path / "recorder.so", tmp_path / "a.trace")
     folder = Path(str(refusal.value).rpartition(" ")[2])
-    assert (folder / "rank-0.stream").read_text() == "recorded\n"
+    assert (folder / "rank-0-1.stream").exists()
+
+
+def test_several_programs_are_not_packed(openmpi: Toolchain, built: Built, tmp_path: Path) -> None:
+    """A script that starts two programs ends as without the recorder, and leaves no trace and no folder."""
+    launch = f"{openmpi.mpiexec} --oversubscribe -n 2 {built(openmpi, 'calls.c')} ring"
+    script = tmp_path / "run.sh"
+    script.write_text(f"#!/bin/sh\n{launch} && {launch} && exit 7\n")
+    done = kiviat(tmp_path, "trace", "--mpi", "openmpi", "--", "sh", script)
+    assert done.returncode == 7, done.stderr
+    assert "there is no trace: several programs were recorded at once; record one at a time" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["run.sh"]

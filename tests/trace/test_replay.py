@@ -124,6 +124,32 @@ def test_what_simgrid_lacks_is_made_of_what_it_has(
     assert again["total_time"] > 0
 
 
+def test_a_nonblocking_barrier_waits_only_at_its_wait(
+    toolchain: Toolchain, built: Built, record: Record, tmp_path: Path
+) -> None:
+    """A rank receives between MPI_Ibarrier and its wait what another sends after the wait.
+
+    A replay that made the barrier at the wait did not end.
+    """
+    recorded = record(toolchain, built(toolchain, "calls.c"), "overlap")
+    assert recorded.status == 0, recorded.err
+    again = replayed(tmp_path, recorded.path, "--speed", "inf")
+    assert again["network_messages"] + again["node_messages"] == RANKS * (RANKS - 1) + 1
+    assert again["network_bytes"] + again["node_bytes"] == RANKS * (RANKS - 1) + 100
+
+
+def test_calls_whose_arguments_are_refused_are_left_out(
+    toolchain: Toolchain, built: Built, record: Record, tmp_path: Path
+) -> None:
+    """A send to a rank that does not exist fails in the program, and is no part of the trace."""
+    program = built(toolchain, "calls.c")
+    failed, ring = (record(toolchain, program, name, ranks=2) for name in ("failed", "ring"))
+    assert failed.status == ring.status == 0, failed.err + ring.err
+    calls = [[one.calls for one in read_trace(each.path).each] for each in (failed, ring)]
+    assert calls[0] == calls[1]
+    assert replayed(tmp_path, failed.path, "--speed", "inf")["total_time"] > 0
+
+
 def test_a_replay_is_kept_shown_and_reported_as_simulated(
     openmpi: Toolchain, built: Built, record: Record, tmp_path: Path
 ) -> None:

@@ -99,8 +99,7 @@ class World {
 
   // The last rank to end writes the profile of all.
   void end(Profiler& mine) {
-    mine.counting = false;
-    mine.note_time(clock::ticks(false));
+    mine.count(false);
     mine.state->header.stage = static_cast<Word>(Stage::ended);
     if (++ended_ == places_.size()) {
       if (crossing_) note_crossing();

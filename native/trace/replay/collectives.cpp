@@ -13,23 +13,33 @@ constexpr int alltoall_tag = 7721, neighbours_tag = 7722, barrier_tag = 7724;
 
 }  // namespace
 
-Rank::Array Rank::array(int ranks) {
+Rank::Array Rank::array(int ranks, bool shared) {
   const Word size = stream_.number();
   std::vector<std::pair<Word, int>> runs;
   Array read{.type = MPI_BYTE};
+  Word divisor = 0;
   for (int left = ranks; left > 0;) {
     const Word part = bytes(stream_.number(), size);
     const int times = stream_.whole(left, "the repeat count of a part");
     runs.emplace_back(part, times);
+    divisor = std::gcd(divisor, part);
     read.most = std::max(read.most, static_cast<std::size_t>(part));
     read.whole += bytes(static_cast<Word>(times), part);
     left -= times;
   }
   bytes(1, read.whole);
-  if (read.whole > INT32_MAX) read.type = of_bytes(read.whole).type;
+  const Word longest = shared ? read.whole : read.most;
+  Element element{MPI_BYTE, 1};
+  if (longest > INT32_MAX) element = longest_element(divisor);
+  if (longest / element.bytes > INT32_MAX) {
+    if (!shared)
+      stream_.refuse("a part of more than 2 GiB beside one of an odd number of bytes exceeds the limit of the replay");
+    element = longest_element(0);
+  }
+  read.type = element.type;
   for (const auto& [part, times] : runs)
     read.counts.insert(read.counts.end(), static_cast<std::size_t>(times),
-                       static_cast<int>(read.type == MPI_BYTE ? part : (part + 15) / 16));
+                       static_cast<int>((part + element.bytes - 1) / element.bytes));
   read.nowhere.resize(read.counts.size());
   return read;
 }
@@ -48,17 +58,17 @@ std::vector<std::int64_t> Rank::parts(int ranks) {
 void Rank::barrier() {
   const MPI_Comm over = comm();
   const Word told = stream_.number();
-  if (setting_.apart) {
-    // The simulator has no non-blocking barrier: each rank sends a byte to each other one.
+  if (told || setting_.apart) {
+    // The simulator's non-blocking barrier does not synchronise: each rank sends a byte to each other one. A blocking
+    // barrier at the wait could wait for a rank that waits for something which this rank does after its wait.
     std::vector<int> everybody(static_cast<std::size_t>(size_of(over)));
     std::iota(everybody.begin(), everybody.end(), 0);
     std::vector<std::int64_t> bytes(everybody.size(), 1);
     bytes[static_cast<std::size_t>(rank_in(over))] = 0;
     exchange(bytes, bytes, everybody, everybody, over, barrier_tag, told);
-  } else if (told == 0)
+  } else {
     MPI_Barrier(over);
-  else
-    slot(told - 1) = {.barrier = over};
+  }
 }
 
 void Rank::rooted(Operation operation) {
@@ -89,7 +99,7 @@ void Rank::rooted_array(Operation operation) {
   const int at = root(over);
   const auto [count, type, bytes] = part();
   Array all{.type = type};
-  if (rank_in(over) == at) all = array(size_of(over));
+  if (rank_in(over) == at) all = array(size_of(over), false);
   MPI_Request* const request = pending_collective();
   const std::size_t most = std::max(bytes, all.most);
   const auto [out, in] = scratch(most, most);
@@ -128,7 +138,7 @@ void Rank::equal_parts(Operation operation) {
 // Displacements are real here, because ring algorithms forward parts from the receive buffer.
 void Rank::allgatherv() {
   const MPI_Comm over = comm();
-  Array all = array(size_of(over));
+  Array all = array(size_of(over), true);
   MPI_Request* const request = pending_collective();
   std::exclusive_scan(all.counts.begin(), all.counts.end(), all.nowhere.begin(), 0);
   const auto [out, in] = scratch(all.most, all.whole);
@@ -169,7 +179,7 @@ void Rank::exchange(const std::vector<std::int64_t>& to, const std::vector<std::
 void Rank::alltoallv() {
   const MPI_Comm over = comm();
   const int ranks = size_of(over);
-  const Array to = array(ranks), from = array(ranks);
+  const Array to = array(ranks, false), from = array(ranks, false);
   const Word told = stream_.number();
   if (setting_.sparse || setting_.apart) {
     const auto bytes = [](const Array& parts) {
@@ -227,7 +237,7 @@ void Rank::reduction(Operation kind) {
 
 void Rank::reduce_scatter() {
   const MPI_Comm over = comm();
-  const Array parts = array(size_of(over));
+  const Array parts = array(size_of(over), true);
   const MPI_Op op = operation(stream_.number() != 0);
   MPI_Request* const request = pending_collective();
   const auto [out, in] = scratch(parts.whole, parts.whole);

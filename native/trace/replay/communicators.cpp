@@ -76,15 +76,12 @@ MPI_Comm Rank::comm_of(MPI_Comm parent, const std::vector<int>& members) {
   return made;
 }
 
-// A communicator with a pending barrier is not freed: the barrier is executed at the wait.
 void Rank::free_comm() {
   const Word number = stream_.number();
   const auto freed = comms_.find(number);
   if (freed == comms_.end() || number == world || number == self)
     stream_.refuse("communicator " + std::to_string(number) + " cannot be freed: it is predefined, or does not exist");
-  const bool used =
-      std::ranges::any_of(requests_, [&](const auto& one) { return one.second.barrier == freed->second.comm; });
-  if (!used) MPI_Comm_free(&freed->second.comm);
+  MPI_Comm_free(&freed->second.comm);
   comms_.erase(freed);
 }
 

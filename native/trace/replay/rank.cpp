@@ -181,10 +181,18 @@ MPI_Datatype Rank::element(Word size) {
   return known;
 }
 
-// Counts are int: larger messages consist of elements of 16 bytes.
+Rank::Element Rank::longest_element(Word divisor) {
+  if (divisor % 16 == 0) return {MPI_C_DOUBLE_COMPLEX, 16};
+  if (divisor % 8 == 0) return {MPI_DOUBLE, 8};
+  if (divisor % 4 == 0) return {MPI_INT, 4};
+  return divisor % 2 == 0 ? Element{MPI_SHORT, 2} : Element{MPI_BYTE, 1};
+}
+
 Rank::Part Rank::of_bytes(Word all) const {
   if (all <= INT32_MAX) return {static_cast<int>(all), MPI_BYTE, all};
-  return {static_cast<int>((all + 15) / 16), MPI_C_DOUBLE_COMPLEX, all};
+  Element element = longest_element(all);
+  if (all / element.bytes > INT32_MAX) element = longest_element(0);
+  return {static_cast<int>((all + element.bytes - 1) / element.bytes), element.type, all};
 }
 
 Rank::Part Rank::part(bool summed) {
@@ -308,23 +316,18 @@ void Rank::probe() {
 
 void Rank::wait() {
   waited_.clear();
-  std::vector<MPI_Comm> barriers;
   for (Word left = stream_.number(); left > 0; --left) {
     const auto found = requests_.find(stream_.number());
     if (found == requests_.end()) continue;
     const Pending& request = found->second;
     if (request.one != MPI_REQUEST_NULL && !request.cancelled) waited_.push_back(request.one);
     waited_.insert(waited_.end(), request.more.begin(), request.more.end());
-    if (request.barrier != MPI_COMM_NULL) barriers.push_back(request.barrier);
     requests_.erase(found);
   }
   if (waited_.size() == 1)
     MPI_Wait(waited_.data(), MPI_STATUS_IGNORE);
   else if (!waited_.empty())
     MPI_Waitall(static_cast<int>(waited_.size()), waited_.data(), MPI_STATUSES_IGNORE);
-  // SimGrid's MPI_Ibarrier does not synchronise, so a blocking barrier is executed at the wait. It is late by at most
-  // the time between the two calls.
-  for (const MPI_Comm over : barriers) MPI_Barrier(over);
 }
 
 void Rank::give_up() {

@@ -45,12 +45,10 @@ class Rank {
     MPI_Datatype type;
     std::size_t bytes;
   };
-  // A pending request of the program: one request of the simulator, several (`more`), or a barrier executed at the
-  // wait.
+  // A pending request of the program: one request of the simulator, or several (`more`).
   struct Pending {
     MPI_Request one = MPI_REQUEST_NULL;
     std::vector<MPI_Request> more = {};
-    MPI_Comm barrier = MPI_COMM_NULL;
     bool sends = false, cancelled = false;
   };
   // `remote`: ranks of the other group of a communicator between two groups, else empty.
@@ -115,8 +113,17 @@ class Rank {
   // split vectors between elements; otherwise it uses predefined types, because SimGrid copies the payload of derived
   // types.
   Part part(bool summed = false);
+  // Counts are int: longer messages consist of longer elements, and are rounded up to 16 bytes if none divides them.
   Part of_bytes(Word all) const;
-  Array array(int ranks);
+  struct Element {
+    MPI_Datatype type;
+    Word bytes;
+  };
+  // Returns the longest predefined type, of 16 bytes at most, that divides a number of bytes.
+  static Element longest_element(Word divisor);
+  // Reads the parts of `ranks` ranks. `shared`: every rank has the same array, so all round alike, and algorithms may
+  // add its parts; otherwise parts keep their exact size, because the rank at the other end does not know the others.
+  Array array(int ranks, bool shared);
   // Reads the bytes for each of `ranks` ranks.
   std::vector<std::int64_t> parts(int ranks);
   // Reads a list of distinct ranks of a communicator of `all` ranks.

@@ -16,7 +16,7 @@ from kiviat.profile.timeline import Timeline
 from kiviat.profile.traffic import Traffic
 from kiviat.profile.waits import Waits
 from kiviat.record import InputError
-from kiviat.record.units import counted
+from kiviat.record.units import counted, format_value
 from kiviat.trace.json_object import MOST_DATE_S, printable
 
 Integers = NDArray[np.int64]
@@ -106,10 +106,11 @@ class Profile:
     Arrays have one element per rank; missing facts are nan, -1 or absent, never 0.
 
     `node` numbers nodes by their first rank; `socket` is -1 if a rank may run on several. `seconds` last from
-    the end of MPI_Init to the beginning of MPI_Finalize, or to the last recorded call. `threads` is the level
-    that MPI_Init_thread provided, `thread_count` the number of threads that made calls, and `thread_s` the
-    sum of their times: `seconds` of the first, from first to last call of the others. `calls` has
-    communication, `files` calls of MPI_File. `inside` names the call in which a rank was when it ended.
+    the end of MPI_Init to the beginning of MPI_Finalize, or to the last recorded call, without the time for
+    which MPI_Pcontrol(0) switched counting off. `threads` is the level that MPI_Init_thread provided,
+    `thread_count` the number of threads that made calls, and `thread_s` the sum of their times: `seconds` of
+    the first, likewise from first to last call of the others. `calls` has communication, `files` calls of
+    MPI_File. `inside` names the call in which a rank was when it ended.
 
     `sent` has point-to-point and one-sided messages, `fetched` data from other ranks' windows, `collective`
     (the sum of `rows`, by pair, and `groups`) the contributions of collectives by definition, `crossed` the
@@ -240,14 +241,17 @@ def assembled(
     if not seen.any():
         raise InputError(f"{path} has no rank with data; profile the program again")
     with np.errstate(invalid="ignore", divide="ignore"):
-        tick_s = np.where(
+        tick_s: Floats = np.where(
             fields["counter"] > 0,
             (fields["last_ns"] - fields["first_ns"]) / (fields["last_ticks"] - fields["first_ticks"]) * 1e-9,
             1e-9,
         )
     # Uses the last reading of both clocks, or the end of a later call.
     latest = np.maximum(fields["last_ticks"], fields["latest"])
-    seconds = np.where(seen, (latest - fields["first_ticks"]) * tick_s, np.nan)
+    # Earlier files lack the time switched off, and files of version 1 the number of threads.
+    none = np.zeros(ranks, dtype=np.int64)
+    off_ticks = fields.get("off_ticks", none)
+    seconds = np.where(seen, (latest - fields["first_ticks"] - off_ticks) * tick_s, np.nan)
     if (seconds < 0).any() or np.isinf(seconds).any():
         raise ValueError("a rank ended before it began")
     texts = {name: _texts(rank, place, value, ranks, *layout.texts[name]) for name in TEXTS}
@@ -255,8 +259,6 @@ def assembled(
     row = dict(zip(ROWS, rows, strict=True))
     groups = _groups(layout, ranks, rank, place, value)
     calls, files = _calls(layout, rank, place, value, tick_s)
-    # Files of version 1 lack the number of threads.
-    none = np.zeros(ranks, dtype=np.int64)
     others, other_ticks = fields.get("other_threads", none), fields.get("other_ticks", none)
     thread_s: Floats = seconds + other_ticks * tick_s
     if "other_ticks" not in fields:
@@ -303,7 +305,7 @@ def assembled(
         memory_bytes=int(fields["resident"].max()),
         parents=int(fields.get("parents", none).max()),
         spawned=int(fields.get("spawned", none).sum()),
-        remarks=tuple(_remarks(fields, seen)),
+        remarks=(*_switched_off((off_ticks * tick_s)[seen]), *_remarks(fields, seen)),
     )
 
 
@@ -421,6 +423,17 @@ def _numbered(identities: Integers, seen: NDArray[np.bool_]) -> Integers:
         ],
         dtype=np.int64,
     )
+
+
+def _switched_off(off_s: Floats) -> list[str]:
+    """Return a remark on the seconds for which MPI_Pcontrol(0) switched counting off, by rank, if any."""
+    most_s = float(off_s.max())
+    if not most_s > 0:
+        return []
+    return [
+        f"{int((off_s > 0).sum())} of {len(off_s)} ranks: MPI_Pcontrol switched counting off, for up to "
+        f"{format_value(most_s, 's')}, which is left out of all times and shares"
+    ]
 
 
 def _remarks(fields: Mapping[str, Integers], seen: NDArray[np.bool_]) -> list[str]:

@@ -13,13 +13,15 @@ class Simulated:
     """The modelled machine, by its name in `--on`.
 
     `compute` is the factor from host to simulated compute time: 0 if computation takes no time, and None if
-    the machine model determines it, as for benchmarks.
+    the machine model determines it, as for benchmarks. `hash` is that of the machine model, empty in profiles
+    of earlier versions.
     """
 
     machine: str
     title: str
     version: int
     compute: float | None
+    hash: str = ""
 
     @property
     def computation(self) -> str:
@@ -50,4 +52,10 @@ def read_back(header: JsonObject) -> Simulated | None:
         return Simulated("", "", 0, None)
     words = header.inside("simulated")
     compute = None if words.words.get("compute") is None else words.number("compute")
-    return Simulated(words.text("machine"), words.text("title"), words.whole("version"), compute)
+    return Simulated(
+        words.text("machine"),
+        words.text("title"),
+        words.whole("version"),
+        compute,
+        words.text("hash") if "hash" in words else "",
+    )

@@ -9,7 +9,7 @@ for several ranks is attributed to the last events.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,7 +93,7 @@ def each_wait(recording: Recording) -> EachWait:
             _without_exchanges(late_receivers, late_senders, recording.ranks),
             late_senders,
             _late_senders(sends, probes, probed, entered),
-            *_collectives(recording, first, entered),
+            *_collectives(recording, first, entered, left),
         ]
     )
     # A call waits for the last of its candidates.
@@ -101,7 +101,7 @@ def each_wait(recording: Recording) -> EachWait:
     last = order[np.append(ends.call[order][1:] != ends.call[order][:-1], True)] if order.size else order
     call, cause, kind = ends.call[last], ends.cause[last], ends.kind[last]
     waited = np.minimum(ends.time_ns[last], left[call]) - entered[call]
-    error = _errors(recording, owner[call], cause)
+    error = _errors(recording)(owner[call], cause)
     counted = np.concatenate([events.counted for events in each])
     kept = (waited > error) & counted[call]  # shorter waits are within the error of clocks
     numbers = np.concatenate([events.call for events in each])[call]
@@ -207,8 +207,11 @@ def _late_receivers(sends: _Rows, receipts: _Rows, pairs: _Pairs, entered: Integ
     )
 
 
-def _collectives(recording: Recording, first: Integers, entered: Integers) -> Iterator[_Ends]:
-    """Yield the waits in collectives that all members entered."""
+def _collectives(recording: Recording, first: Integers, entered: Integers, left: Integers) -> Iterator[_Ends]:
+    """Yield the waits in collectives that all members entered.
+
+    A call that returned before the other rank entered has not waited for it.
+    """
     each = recording.each
     counts = [len(events.meetings.comm) for events in each]
     if not sum(counts):
@@ -237,30 +240,49 @@ def _collectives(recording: Recording, first: Integers, entered: Integers) -> It
     roots = np.full(len(here), -1)
     roots[group[is_root]] = order[is_root]
 
+    error_of = _errors(recording)
+
+    def in_time(member: Integers, other: Integers) -> NDArray[np.bool_]:
+        kept: NDArray[np.bool_] = time[other] <= left[call[member]] + error_of(rank[member], rank[other])
+        return kept
+
     def ends(chosen: NDArray[np.bool_], cause: Integers, state: int) -> _Ends:
         member, other = order[chosen], cause[chosen]
+        kept = in_time(member, other)
+        member, other = member[kept], other[kept]
         return _Ends(call[member], time[other], np.full(len(member), state), rank[other])
 
-    yield ends(whole & (sorted_kind == CollectiveKind.ALL), latest, _IMBALANCE)
+    everybody = whole & (sorted_kind == CollectiveKind.ALL)
+    yield ends(everybody, latest, _IMBALANCE)
     to_root = whole & (sorted_kind == CollectiveKind.TO_ROOT) & is_root
     yield ends(to_root, latest, _EARLY_ROOT)
     from_root = whole & (sorted_kind == CollectiveKind.FROM_ROOT) & ~is_root & (roots[group] >= 0)
     yield ends(from_root, roots[group], _LATE_ROOT)
+    # The last of all came too late for these, so they waited for the last of the others, if for any.
+    too_late = everybody | to_root
+    too_late[too_late] = ~in_time(order[too_late], latest[too_late])
     some = whole & ((sorted_kind == CollectiveKind.SCAN) | (sorted_kind == CollectiveKind.NEIGHBOURS))
     cause, starts = np.full(len(order), -1), np.flatnonzero(edge)
     place = {rank: at for at, rank in enumerate(events.rank for events in each)}
-    for at in np.flatnonzero(some).tolist():
+    for at in np.flatnonzero(some | too_late).tolist():
         member = int(order[at])
         members = order[starts[group[at]] :][: here[group[at]]]
-        if sorted_kind[at] == CollectiveKind.SCAN:
-            all_ranks = recording.communicators.members[int(comm[member])]
-            needed: Sequence[int] = all_ranks[: all_ranks.index(int(rank[member]))]
-        else:
-            needed = each[place[int(rank[member])]].sources[int(own[member])]
+        needed = _needed(recording, each[place[int(rank[member])]], int(own[member]))
         others = members[np.isin(rank[members], needed)]
+        others = others[in_time(np.full(len(others), member), others)]
         if others.size:
             cause[at] = others[np.argmax(time[others])]
-    yield ends(some & (cause >= 0), cause, _IMBALANCE)
+    yield ends((some | too_late) & ~to_root & (cause >= 0), cause, _IMBALANCE)
+    yield ends(to_root & (cause >= 0), cause, _EARLY_ROOT)
+
+
+def _needed(recording: Recording, events: RankEvents, meeting: int) -> Sequence[int]:
+    """Return the ranks that a rank's collective waits for, in order of a communicator or of messages."""
+    kind = events.meetings.kind[meeting]
+    if kind == CollectiveKind.NEIGHBOURS:
+        return events.sources[meeting]
+    members = recording.communicators.members[int(events.meetings.comm[meeting])]
+    return members[: members.index(events.rank)] if kind == CollectiveKind.SCAN else members
 
 
 def _without_exchanges(late_receivers: _Ends, late_senders: _Ends, ranks: int) -> _Ends:
@@ -275,14 +297,18 @@ def _joined(parts: Sequence[_Ends]) -> _Ends:
     return _Ends(*columns)
 
 
-def _errors(recording: Recording, rank: Integers, cause: Integers) -> Integers:
-    """Return the clock error of each wait in ns, 0 between ranks that read the same clock."""
+def _errors(recording: Recording) -> Callable[[Integers, Integers], Integers]:
+    """Return a function of waiting ranks and their causes: clock errors in ns, 0 for ranks of one clock."""
     error = np.zeros(recording.ranks)
     clock = np.zeros(recording.ranks, dtype=np.uint64)
     for events in recording.each:
         error[events.rank], clock[events.rank] = events.clock.error_ns, events.clock_of
-    apart = clock[rank] != clock[cause]
-    return np.where(apart, np.ceil(error[rank] + error[cause]), 0).astype(np.int64)
+
+    def errors(rank: Integers, cause: Integers) -> Integers:
+        apart = clock[rank] != clock[cause]
+        return np.where(apart, np.ceil(error[rank] + error[cause]), 0).astype(np.int64)
+
+    return errors
 
 
 def summed(recording: Recording, waits: EachWait) -> Waits:

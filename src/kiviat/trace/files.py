@@ -6,6 +6,7 @@ import json
 import shutil
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -59,6 +60,8 @@ def _trace(layout: Layout, words: JsonObject, path: Path, streams_at: int, size:
     numbers = [one.rank for one in each]
     if not each or numbers != sorted(set(numbers)):
         raise ValueError("its ranks are missing or out of order")
+    nodes: dict[int, int] = {}  # numbers by what the recorder writes, hashes
+    each = [replace(one, node=nodes.setdefault(one.node, len(nodes))) for one in each]
     expected = sum(one.packed_bytes for one in each)
     if size != expected:
         raise InputError(f"{path} is truncated: {size:,} of {expected:,} bytes; record the program again")
@@ -178,7 +181,9 @@ def _of_rank(layout: Layout, about: JsonObject, ranks: int) -> RankTrace:
     sent = dict(zip(layout.operations, counted[1::2], strict=True))
     ended = about.whole("stage") == ENDED
     unsupported = about.whole("unsupported", 0, len(layout.calls))
-    crossed = about.whole("crossed", 0, len(layout.calls)) if "crossed" in about else 0  # new
+    crossed, failed = (  # new
+        about.whole(name, 0, len(layout.calls)) if name in about else 0 for name in ("crossed", "failed")
+    )
     events, stream_bytes = about.whole("events"), about.whole("length")
     if not 2 * events <= stream_bytes <= (events + 1) * _MOST_OF_EVENT * (8 + ranks):
         raise ValueError(
@@ -198,6 +203,7 @@ def _of_rank(layout: Layout, about: JsonObject, ranks: int) -> RankTrace:
         other_threads=about.whole("other_threads"),
         crossed=layout.calls[crossed - 1] if crossed else None,
         apart=about.whole("apart") if "apart" in about else 0,
+        failed=layout.calls[failed - 1] if failed else None,
         unseen=about.whole("unseen"),
         sparse=about.whole("sparse"),
         lost=bool(about.whole("lost")),

@@ -74,6 +74,24 @@ def _layout(words: JsonObject, line: bytes) -> Layout:
     return layout
 
 
+def launched_in(folder: Path) -> tuple[list[tuple[Layout, dict[str, Any], Path]], int]:
+    """Return layout, header and file of each rank recorded in `folder`, in the order of ranks.
+
+    Ranks that MPI_Comm_spawn started are left out if there are others; the second value is their number.
+    Raise InputError for files of another version.
+    """
+    found = []
+    for path in sorted(folder.glob("rank-*.stream")):
+        with path.open("rb") as file:
+            head = file.read(1 << 16)
+        if head[: len(MAGIC)] == MAGIC:  # else the rank ended before recording began
+            layout = layout_of(head[DESCRIPTION_AT:].partition(b"\n")[0], path)
+            found.append((layout, header_of(layout, head), path))
+    found.sort(key=lambda one: int(one[1]["rank"]))
+    launched = [one for one in found if not one[1].get("parents")] or found
+    return launched, len(found) - len(launched)
+
+
 def header_of(layout: Layout, content: bytes) -> dict[str, Any]:
     """Return the words and texts of a rank's header by name, and `counted`: calls and bytes per operation."""
     words = struct.unpack_from(f"<{len(layout.fields)}Q", content)

@@ -16,8 +16,8 @@ Booleans = NDArray[np.bool_]
 class CollectiveKind(IntEnum):
     """Dependencies of ranks in a collective.
 
-    Every rank waits for all; the root for all; all for the root; each rank for those before it; each rank for
-    its neighbours.
+    Every rank waits for all; all for the root; the root for all; each rank for those before it; each rank for
+    those that send it something.
     """
 
     ALL = 0
@@ -81,8 +81,8 @@ class RankEvents:
 
     `call` indexes the names of calls; `counted` is False for calls that MPI_Pcontrol excludes.
     Of `probes`, `done` is the index of the probing call, and `began` the number of receives of the same
-    communicator, source and tag posted before. `sources` has the ranks that a neighbourhood collective waits
-    for, by its index in `meetings`.
+    communicator, source and tag posted before. `sources` has the ranks that a collective of kind NEIGHBOURS
+    waits for, by its index in `meetings`.
     """
 
     rank: int

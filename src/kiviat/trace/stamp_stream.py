@@ -126,10 +126,10 @@ class StampStream(MessageSteps):
             "cancel": self._cancel,
             "gatherv": lambda: self._rooted_array(CollectiveKind.TO_ROOT),
             "scatterv": lambda: self._rooted_array(CollectiveKind.FROM_ROOT),
-            "allgatherv": lambda: self._arrays((1,), 0),
-            "alltoallv": lambda: self._arrays((1, 1), 0),
-            "alltoallw": lambda: self._arrays((0, 0), 0),
-            "reduce_scatter": lambda: self._arrays((1,), 1),
+            "allgatherv": lambda: self._with_counts(0),
+            "alltoallv": lambda: self._exchange(1),
+            "alltoallw": lambda: self._exchange(0),
+            "reduce_scatter": lambda: self._with_counts(1),
             "neighbours": self._neighbours,
             "comm_dup": lambda: self._derive(2),
             "comm_split": lambda: self._derive(4),
@@ -151,12 +151,22 @@ class StampStream(MessageSteps):
 
     # --- elements of the stream ---------------------------------------------------------------------
 
-    def _array(self, comm: int) -> None:
+    def _skip_array(self, comm: int) -> None:
         """Skip an array of counts for all members."""
         missing = len(self._ranks(comm))
         while missing > 0:
             self.at += 2
             missing -= self.numbers[self.at - 1]
+
+    def _array(self, comm: int) -> list[int]:
+        """Decode an array of counts for all members; return the members whose count is not 0."""
+        members, at, some = self._ranks(comm), 0, list[int]()
+        while at < len(members):
+            count, times = self._next(), self._next()
+            if count:
+                some += members[at : at + times]
+            at += times
+        return some
 
     def _runs(self) -> tuple[int, ...]:
         count, ranks = self._next(), list[int]()
@@ -223,17 +233,30 @@ class StampStream(MessageSteps):
         self.at += 4
         if members[root] == self.rank:
             self.at += 1
-            self._array(comm)
+            self._skip_array(comm)
         self._met(comm, kind, members[root], self._next())
 
-    def _arrays(self, sizes: tuple[int, ...], after: int) -> None:
-        """Decode a collective with arrays of counts, `sizes` words before each array, `after` at the end."""
+    def _with_counts(self, after: int) -> None:
+        """Decode a collective with the counts of all members and `after` more parameters."""
         comm = self.comms[self._next()]
-        for words in sizes:
-            self.at += words
-            self._array(comm)
+        self.at += 1
+        self._skip_array(comm)
         self.at += after
         self._met(comm, CollectiveKind.ALL, request=self._next())
+
+    def _exchange(self, words: int) -> None:
+        """Decode MPI_Alltoallv or MPI_Alltoallw: `words` before the counts to and from each member."""
+        comm = self.comms[self._next()]
+        self.at += words
+        self._skip_array(comm)
+        self.at += words
+        sources = self._array(comm)
+        # A rank waits only for those that send it something.
+        sparse = len(sources) + (self.rank not in sources) < len(self._ranks(comm))
+        kind = CollectiveKind.NEIGHBOURS if sparse else CollectiveKind.ALL
+        place = self._met(comm, kind, request=self._next())
+        if place >= 0 and sparse:
+            self.sources[place] = sources
 
     def _neighbours(self) -> None:
         comm = self.comms[self._next()]

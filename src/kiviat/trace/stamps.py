@@ -9,7 +9,7 @@ from typing import Any
 
 from kiviat.record import InputError
 from kiviat.trace.files import streams_of
-from kiviat.trace.layout import DESCRIPTION_AT, MAGIC, Layout, header_of, layout_of
+from kiviat.trace.layout import Layout, launched_in
 from kiviat.trace.octets import numbers_of
 from kiviat.trace.rank_events import Clock, Communicators, RankEvents
 from kiviat.trace.stamp_stream import StampStream
@@ -32,16 +32,9 @@ class Recording:
 
 def read_stamps(folder: Path) -> Recording | None:
     """Return the recording in `folder`, None if there is none; InputError for another version."""
-    streams: list[tuple[Layout, dict[str, Any], Path]] = []
-    for path in sorted(folder.glob("rank-*.stream")):
-        with path.open("rb") as file:
-            head = file.read(1 << 16)
-        if head[: len(MAGIC)] == MAGIC:
-            layout = layout_of(head[DESCRIPTION_AT:].partition(b"\n")[0], path)
-            streams.append((layout, header_of(layout, head), path))
+    streams, _ = launched_in(folder)
     if not streams:
         return None
-    streams.sort(key=lambda stream: int(stream[1]["rank"]))
     headers = [header for _, header, _ in streams]
     ranks = int(headers[0]["ranks"])
     if not all(header["rank"] < ranks <= _MOST_RANKS for header in headers):
@@ -59,7 +52,7 @@ def times_in(trace: Trace) -> Recording:
             )
         stage = ENDED if one.elapsed_s is not None else 0
         unsupported = one.unsupported is not None
-        facts = {name: getattr(one, name) for name in ("rank", "other_threads", "unseen", "lost")}
+        facts = {name: getattr(one, name) for name in ("rank", "other_threads", "unseen", "lost", "failed")}
         headers.append({**facts, **one.times, "stage": stage, "unsupported": unsupported})
     return _recording(trace.ranks, trace.layout, headers, streams_of(trace))
 
@@ -107,30 +100,35 @@ def _remarks(headers: Sequence[Mapping[str, Any]], ranks: int) -> list[str]:
     remarks = []
     if missing := ranks - sum(header["stage"] == 2 for header in headers):
         remarks.append(f"{missing} of {ranks} ranks did not reach MPI_Finalize")
-    if len({header["clock"] for header in headers}) > 1 and not all(
-        header["moment_after_ns"] for header in headers
-    ):
+    firsts = _firsts(headers).values()  # which compare clocks; rank 0 is asked
+    if len(firsts) > 1 and any(header["rank"] and not header["moment_after_ns"] for header in firsts):
         remarks.append("clocks were compared at the beginning only; errors may be greater than stated")
     if any(header["unseen"] or header["unsupported"] for header in headers):
         remarks.append("intercommunicators, persistent collectives and partitioned messages are left out")
+    if any(header.get("failed") for header in headers):
+        remarks.append("what calls that failed sent or received is left out")
     return remarks
 
 
 def _clocks(headers: Sequence[Mapping[str, Any]]) -> dict[int, Clock]:
     """Return the clocks by number, each as its first rank compared it with the clock of rank 0."""
     clocks: dict[int, Clock] = {}
-    for header in headers:
-        if header["clock"] in clocks:
-            continue
+    for number, header in _firsts(headers).items():
         before, after = (
             tuple(_signed(header[f"{name}_{when}_ns"]) for name in ("offset", "moment", "trip"))
             for when in ("before", "after")
         )
         after = after if after[1] else before
-        clocks[header["clock"]] = Clock(
-            (before[0], after[0]), (before[1], after[1]), max(before[2], after[2]) / 2
-        )
+        clocks[number] = Clock((before[0], after[0]), (before[1], after[1]), max(before[2], after[2]) / 2)
     return clocks
+
+
+def _firsts(headers: Sequence[Mapping[str, Any]]) -> dict[int, Mapping[str, Any]]:
+    """Return the header of the first rank of each clock, by the number of the clock."""
+    firsts: dict[int, Mapping[str, Any]] = {}
+    for header in headers:
+        firsts.setdefault(header["clock"], header)
+    return firsts
 
 
 def _signed(word: int) -> int:

@@ -28,7 +28,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class RankTrace:
-    """The trace of one rank. `calls` and `bytes` are by operation.
+    """The trace of one rank. `node` numbers nodes by their first rank; `calls` and `bytes` are by operation.
 
     `computed_s` is processor time outside of MPI, `elapsed_s` real time from the end of MPI_Init to the
     beginning of MPI_Finalize, None if the rank did not reach it.
@@ -38,9 +38,10 @@ class RankTrace:
 
     `unsupported` is the first call that cannot be replayed, `crossed` the first that cannot because calls of
     other threads began or ended meanwhile, `other_threads` the number of calls by threads that were not
-    recorded, `apart` that of collectives recorded as a beginning and a wait, `unseen` that of communicators
-    and windows of unknown origin, `sparse` that of MPI_Alltoallv calls with empty parts. `lost` means that
-    the stream is incomplete for lack of disk space. The stream has `stream_bytes`, compressed `packed_bytes`.
+    recorded, `apart` that of collectives recorded as a beginning and a wait, `failed` the first call that
+    failed and may have done something before, `unseen` the number of communicators and windows of unknown
+    origin, `sparse` that of MPI_Alltoallv calls with empty parts. `lost` means that the stream is incomplete
+    for lack of disk space. The stream has `stream_bytes`, compressed `packed_bytes`.
     """
 
     rank: int
@@ -63,6 +64,7 @@ class RankTrace:
     times: Mapping[str, int] | None = None
     crossed: str | None = None
     apart: int = 0
+    failed: str | None = None
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,11 @@ class Trace:
                 return (
                     f"rank {rank.rank} calls MPI_{rank.crossed} while another thread calls MPI, which cannot "
                     "be replayed; let other threads wait during such calls"
+                )
+            if rank.failed:
+                return (
+                    f"MPI_{rank.failed} of rank {rank.rank} failed, and what it did before is unknown; "
+                    "record a run in which it succeeds"
                 )
             if rank.unseen:
                 return f"rank {rank.rank} uses a communicator or a window whose creation was not recorded"

@@ -250,7 +250,11 @@ static void windows(void) {
   MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other, 0, win);
   MPI_Get_accumulate(out, 1, type, in, 1, type, other, 2, 1, type, MPI_SUM, win);
   MPI_Win_flush(other, win);
+  MPI_Get_accumulate(out, 1, type, in, 1, type, other, 2, 1, type, MPI_NO_OP, win);
+  MPI_Win_flush(other, win);
   MPI_Fetch_and_op(out, in, type, other, 2, MPI_SUM, win);
+  MPI_Win_flush_local(other, win);
+  MPI_Fetch_and_op(out, in, type, other, 2, MPI_NO_OP, win);
   MPI_Win_flush_local(other, win);
   MPI_Compare_and_swap(out, in + 1, in, type, other, 3, win);
   MPI_Win_unlock(other, win);
@@ -261,6 +265,8 @@ static void windows(void) {
   MPI_Raccumulate(out, 1, type, other, 2, 1, type, MPI_SUM, win, &request), MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Win_flush_local_all(win);
   MPI_Rget_accumulate(out, 1, type, in, 1, type, other, 2, 1, type, MPI_SUM, win, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Rget_accumulate(out, 1, type, in, 1, type, other, 2, 1, type, MPI_NO_OP, win, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Win_sync(win);
   MPI_Win_unlock_all(win);

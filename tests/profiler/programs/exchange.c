@@ -107,10 +107,32 @@ static void threads(void) {
   for (int n = 0; n < 4; ++n) pthread_join(team[n], NULL);
 }
 
+/* Two threads, the second of which sends before and after a second in which counting is off. */
+static pthread_barrier_t both;
+static void* sends_twice(void* tag) {
+  sends_to_itself(tag);
+  pthread_barrier_wait(&both);
+  pthread_barrier_wait(&both);
+  return sends_to_itself(tag);
+}
+static void off(void) {
+  pthread_t second;
+  int tag = 0;
+  pthread_barrier_init(&both, NULL, 2);
+  pthread_create(&second, NULL, sends_twice, &tag);
+  pthread_barrier_wait(&both);
+  MPI_Pcontrol(0);
+  sleep(1);
+  MPI_Pcontrol(1);
+  pthread_barrier_wait(&both);
+  pthread_join(second, NULL);
+}
+
 int main(int count, char** words) {
   const char* what = count > 1 ? words[1] : "ring";
+  const int several = !strcmp(what, "threads") || !strcmp(what, "off");
   int given;
-  MPI_Init_thread(&count, &words, strcmp(what, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &given);
+  MPI_Init_thread(&count, &words, several ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &given);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (!strcmp(what, "halo")) halo();
@@ -118,6 +140,7 @@ int main(int count, char** words) {
   if (!strcmp(what, "split")) split();
   if (!strcmp(what, "onesided")) onesided();
   if (!strcmp(what, "threads")) threads();
+  if (!strcmp(what, "off")) off();
   if (!strcmp(what, "bulk")) bulk();
   if (!strcmp(what, "all")) halo(), collectives(), split(), onesided();
   if (!strcmp(what, "phases")) {

@@ -10,10 +10,12 @@ program fortran
 #define COMM type(MPI_Comm)
 #define REQUEST type(MPI_Request)
 #define DATATYPE type(MPI_Datatype)
+#define STATUS type(MPI_Status)
 #else
 #define COMM integer
 #define REQUEST integer
 #define DATATYPE integer
+#define STATUS integer, dimension(MPI_STATUS_SIZE)
 #endif
 #if !defined(HAS_F08) && !defined(HAS_MODULE)
   include 'mpif.h'
@@ -24,6 +26,7 @@ program fortran
   REQUEST :: requests(2)
   COMM :: half
   DATATYPE :: pair
+  STATUS :: received
 
   call MPI_Init(error)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
@@ -39,7 +42,10 @@ program fortran
   call MPI_Type_contiguous(2, MPI_INTEGER, pair, error)
   call MPI_Type_commit(pair, error)
   if (rank == 0) call MPI_Send(out, 3, pair, ranks - 1, 2, MPI_COMM_WORLD, error)  ! 24 B
-  if (rank == ranks - 1) call MPI_Recv(in, 3, pair, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
+  if (rank == ranks - 1) call MPI_Recv(in, 3, pair, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, received, error)
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, error)
+  call MPI_Send(out, 3, pair, ranks, 2, MPI_COMM_WORLD, error)  ! fails: there is no such rank
+  if (error == MPI_SUCCESS) call MPI_Abort(MPI_COMM_WORLD, 3, error)
   call MPI_Allreduce(MPI_IN_PLACE, out, 2, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
   allocate (counts(ranks), places(ranks))
   counts = 1

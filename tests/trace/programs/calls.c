@@ -1,4 +1,5 @@
-/* Parts of MPI, each used by one function, which an argument selects. All except `others` also run in simulations. */
+/* Parts of MPI, each used by one function, which an argument selects. Those up to `anybody`, and `compute`, also run in
+ * simulations. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +127,43 @@ static void anybody(void) {
 }
 
 #ifndef SIMULATED
+/* Rank 0 receives during a non-blocking barrier what rank 1 sends after it. */
+static void overlap(void) {
+  MPI_Request request;
+  MPI_Ibarrier(world, &request);
+  if (rank == 0) MPI_Recv(here, 100, MPI_BYTE, 1, 0, world, MPI_STATUS_IGNORE);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (rank == 1) MPI_Send(there, 100, MPI_BYTE, 0, 0, world);
+}
+
+/* Rank 0 duplicates the communicator after a message that rank 1 sends while it duplicates it. */
+static void idup(void) {
+  MPI_Comm copy;
+  MPI_Request request;
+  if (rank == 0) MPI_Recv(here, 100, MPI_BYTE, 1, 0, world, MPI_STATUS_IGNORE);
+  MPI_Comm_idup(world, &copy, &request);
+  if (rank == 1) MPI_Send(there, 100, MPI_BYTE, 0, 0, world);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&copy);
+}
+
+/* A send to a rank that does not exist fails; so do receives of half a message, which take it nevertheless. */
+static void failed(int truncated) {
+  MPI_Request request;
+  MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+  if (MPI_Send(there, 8, MPI_BYTE, ranks, 0, world) == MPI_SUCCESS) exit(4);
+  if (truncated && rank == 0) {
+    MPI_Send(there, 8, MPI_BYTE, 1, 0, world);
+    MPI_Send(there, 8, MPI_BYTE, 1, 1, world);
+  }
+  if (truncated && rank == 1) {
+    if (MPI_Recv(here, 4, MPI_BYTE, 0, 0, world, MPI_STATUS_IGNORE) == MPI_SUCCESS) exit(4);
+    MPI_Irecv(here, 4, MPI_BYTE, 0, 1, world, &request);
+    if (MPI_Waitall(1, &request, MPI_STATUSES_IGNORE) == MPI_SUCCESS) exit(4);
+  }
+  ring();
+}
+
 /* Calls that SimGrid lacks and the replayer replaces by others. */
 static void others(void) {
   MPI_Comm grid, copy, line;
@@ -187,6 +225,10 @@ int main(int argc, char** argv) {
     if (!strcmp(argv[at], "anybody")) anybody();
     if (!strcmp(argv[at], "compute")) compute();
 #ifndef SIMULATED
+    if (!strcmp(argv[at], "overlap")) overlap();
+    if (!strcmp(argv[at], "idup")) idup();
+    if (!strcmp(argv[at], "failed")) failed(0);
+    if (!strcmp(argv[at], "truncated")) failed(1);
     if (!strcmp(argv[at], "others")) others();
 #endif
     if (!strcmp(argv[at], "abort") && rank == 0) MPI_Abort(world, 3);

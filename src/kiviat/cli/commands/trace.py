@@ -14,6 +14,7 @@ from kiviat.cli.text.trace import in_one_line
 from kiviat.launch.mpi.linkage import linked, toolchain_for
 from kiviat.launch.tools.trace import TIMES_TOOL, TOOL, traced
 from kiviat.record import InputError
+from kiviat.record.units import counted
 from kiviat.trace import read_trace
 
 
@@ -41,6 +42,8 @@ def execute(request: TraceRequest) -> int:
     if ended.written:
         trace = read_trace(output)
         _say(f"{output}: {in_one_line(trace)}")
+        if ended.left_out:
+            _say(f"not recorded: {counted(ended.left_out, 'rank')} that MPI_Comm_spawn started")
         if request.times:
             page = typeable(f"`kiviat report {shlex.quote(str(output))}` shows who waits for whom over time")
             _say(f"{page}, `kiviat export` writes it for Perfetto")
@@ -48,6 +51,8 @@ def execute(request: TraceRequest) -> int:
             _say(f"it cannot be replayed: {why}")
         else:
             _say(f"`kiviat run --on simulated:MACHINE --replay {shlex.quote(str(output))}` replays it")
+    elif ended.refusal:
+        _say(f"there is no trace: {ended.refusal}")
     else:
         _say(tool.missing(found.program, ended.status))
     return ended.status or (0 if ended.written else 2)

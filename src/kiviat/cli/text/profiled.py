@@ -18,7 +18,7 @@ def tell(ended: Profiled) -> None:
         for sentence in profile.kinship:
             say(f"{path}: {sentence}")
         say(f"{path}: {in_one_line(profile)}; `kiviat show {shlex.quote(str(path))}` says more")
-        if ended.unfinished:
+        if not profile.ended.all():
             missing = profile.ranks - int(profile.seen.sum())
             nothing = f", and {missing} left nothing" if missing else ""
             say(f"ranks ended without MPI_Finalize; this is what they counted until then{nothing}")

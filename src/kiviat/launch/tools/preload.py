@@ -9,16 +9,17 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 
 from kiviat.launch.mpi.build import build, program_path
 from kiviat.launch.mpi.linkage import launcher_family, launcher_place
 from kiviat.launch.mpi.toolchain import Toolchain
-from kiviat.launch.mpi.vendors import vendors
+from kiviat.launch.mpi.vendors import launcher_options, vendors
 from kiviat.launch.process.children import tied
 from kiviat.launch.process.execution import exit_text
 from kiviat.launch.process.signals import INTERRUPTING, Interrupted, Interrupts
@@ -27,6 +28,7 @@ from kiviat.record import InputError
 
 _FORWARDED = (*INTERRUPTING, signal.SIGUSR1, signal.SIGUSR2)
 _PRELOAD = "LD_PRELOAD"
+_AMONG_OTHERS = re.compile(rf"\S*[,;=]{_PRELOAD}=\S*")  # --export=ALL,LD_PRELOAD=…
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Tool:
         """Return the command with the library preloaded into its ranks, which write their files to `folder`.
 
         Some launchers need options to export variables to other nodes; other preloaded libraries are kept.
-        `also`: additional variables.
+        `also`: additional variables. Raise InputError if a word sets LD_PRELOAD in a way that is not known.
         """
         inherited = {**os.environ, **start.environment}.get(_PRELOAD, "")
         words = list(start.launcher)
@@ -76,14 +78,17 @@ class Tool:
         variables = {self.variable: str(folder), **(also or {})}
         family = None if place is None else launcher_family(words[place])
         if place is not None and family is not None:
-            new = [name for name in (_PRELOAD, *variables) if name not in words]
             exports = vendors()[family].exports
+            given = {word.partition("=")[0] for before, word in pairwise(words) if before in exports}
+            new = [name for name in (_PRELOAD, *variables) if name not in given]
             words[place + 1 : place + 1] = [word.format(name=name) for name in new for word in exports]
-        for at in range(2, len(words)):
-            if words[at - 2 : at] == ["-genv", _PRELOAD]:
-                words[at] = _joined(library, words[at])
         variables[_PRELOAD] = _joined(library, inherited)
-        return replace(start, launcher=tuple(words), environment={**start.environment, **variables})
+        return replace(
+            start,
+            launcher=_with_library(library, words),
+            program=_with_library(library, start.program),
+            environment={**start.environment, **variables},
+        )
 
     def default_name(self, program: str) -> str:
         """Return the name of the output file: "lmp.profile" for "/opt/bin/lmp"."""
@@ -142,6 +147,23 @@ class Tool:
             with output.open("rb") as file:
                 if file.read(len(self.start)) != self.start:
                     raise InputError(f"-o {output} exists and is not a {self.noun}; give another name")
+
+
+def _with_library(library: Path, words: Sequence[str]) -> tuple[str, ...]:
+    """Return words of a command, with the library before the others that they preload."""
+    prefixes, assignment = launcher_options().variables, f"{_PRELOAD}="
+    found = list(words)
+    for at, word in enumerate(words):
+        if word.startswith(assignment):  # after -x, -genv or env
+            found[at] = assignment + _joined(library, word.removeprefix(assignment))
+        elif at > 1 and words[at - 2] in prefixes and prefixes[words[at - 2]] + words[at - 1] == _PRELOAD:
+            found[at] = _joined(library, word)
+        elif _AMONG_OTHERS.fullmatch(word):
+            raise InputError(
+                f"{word} sets {_PRELOAD}, so that ranks would not load kiviat's library; leave it out there, "
+                f"and set {_PRELOAD} for kiviat, which passes it on"
+            )
+    return tuple(found)
 
 
 def _joined(library: Path, others: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from kiviat.launch.mpi.build import PROFILER, RECORDER
 from kiviat.launch.mpi.toolchain import Toolchain
@@ -105,37 +106,41 @@ def collected(ended: EndedCommand, output: Path, asked: ProfileOptions = _NOTHIN
     started come after those that the launcher started.
     """
     folder = ended.folder
-    worlds = sorted(folder.glob("world-*.profile"), key=lambda path: path.stat().st_mtime)
-    kin = {}
-    for world in worlds if len(worlds) > 1 else ():
-        with suppress(InputError):  # a damaged file is copied like any other
-            kin[world] = read_profile(world)
-    worlds.sort(key=lambda world: world in kin and kin[world].parents > 0)
-    left = any(folder.glob("rank-*.state"))
-    others = (output.with_name(f"{output.stem}-{number}{output.suffix}") for number in count(2))
-    written = []
-    for world, target in zip(worlds, chain([output], others), strict=False):
-        with replacing(target) as file, world.open("rb") as counted:
-            shutil.copyfileobj(counted, file)
-        written.append(target)
-    if left and not worlds:
-        with suppress(InputError):
-            write_merged(folder, output)
-            written.append(output)
-    ours = dict(zip(worlds, written, strict=False))
-    starting = [ours[world] for world, profile in kin.items() if profile.spawned]
-    started = [ours[world] for world in worlds if world in kin and kin[world].parents]
-    if len(starting) == 1 and started:  # with several, nothing tells whose children are whose
-        add_children(starting[0], started)
-    if len(written) == 1 and (pairs := crossed(folder)):
-        add_crossing(output, pairs)
-    for path in written if asked.recorder else ():
-        add_waits(path, *_waits(folder, alone=len(written) == 1))
-    if len(written) == 1 and asked.counters:
-        add_phases(output, phases_in(folder))
+    with ExitStack() as stack:
+        worlds = list(folder.glob("world-*.profile"))
+        if left := any(folder.glob("rank-*.state")):
+            # The folder of the state may be full, which is no reason to lose anything.
+            beside = TemporaryDirectory(prefix=f"{output.name}.", dir=output.absolute().parent)
+            merged = Path(stack.enter_context(beside)) / "left.profile"
+            with suppress(InputError):
+                write_merged(folder, merged)
+                worlds.append(merged)
+        worlds.sort(key=lambda path: path.stat().st_mtime)
+        kin = {}
+        for world in worlds if len(worlds) > 1 else ():
+            with suppress(InputError):  # a damaged file is copied like any other
+                kin[world] = read_profile(world)
+        worlds.sort(key=lambda world: world in kin and kin[world].parents > 0)
+        others = (output.with_name(f"{output.stem}-{number}{output.suffix}") for number in count(2))
+        written = []
+        for world, target in zip(worlds, chain([output], others), strict=False):
+            with replacing(target) as file, world.open("rb") as counted:
+                shutil.copyfileobj(counted, file)
+            written.append(target)
+        ours = dict(zip(worlds, written, strict=False))
+        starting = [ours[world] for world, profile in kin.items() if profile.spawned]
+        started = [ours[world] for world in worlds if world in kin and kin[world].parents]
+        if len(starting) == 1 and started:  # with several, nothing tells whose children are whose
+            add_children(starting[0], started)
+        if len(written) == 1 and (pairs := crossed(folder)):
+            add_crossing(output, pairs)
+        for path in written if asked.recorder else ():
+            add_waits(path, *_waits(folder, alone=len(written) == 1))
+        if len(written) == 1 and asked.counters:
+            add_phases(output, phases_in(folder))
     sessions = (folder / "session").exists() and not written
     shutil.rmtree(folder, ignore_errors=True)
-    return Profiled(ended.status, tuple(written), left and not worlds, sessions, ended.signal)
+    return Profiled(ended.status, tuple(written), left, sessions, ended.signal)
 
 
 def _waits(folder: Path, alone: bool) -> tuple[Waits, Timeline | None]:

@@ -56,7 +56,10 @@ def profiled_simulation(
     machine = program.machine
     for path in profiled.profiles:
         add_simulated(
-            path, Simulated(f"simulated:{machine.name}", machine.title, machine.version, program.compute)
+            path,
+            Simulated(
+                f"simulated:{machine.name}", machine.title, machine.version, program.compute, machine.hash
+            ),
         )
     unfinished = any(not read_profile(path).ended.all() for path in profiled.profiles)
     return replace(profiled, unfinished=unfinished)

@@ -13,6 +13,7 @@ from kiviat.launch.tools.user_command import LaunchFactory
 from kiviat.record import InputError
 from kiviat.trace import pack
 from kiviat.trace.layout import START
+from kiviat.trace.pack import SeveralProgramsError
 
 TOOL = Tool(RECORDER, "KIVIAT_TRACE", "trace", START)
 # The same library, which records times of calls instead of computation.
@@ -21,10 +22,15 @@ TIMES_TOOL = Tool(RECORDER, "KIVIAT_WAITS", "trace", START)
 
 @dataclass(frozen=True)
 class Traced:
-    """`status`: exit code of the command; `written`: a trace exists."""
+    """`status`: exit code of the command; `written`: a trace exists, else `refusal` may have the reason.
+
+    `left_out`: number of ranks that MPI_Comm_spawn started, which are not in the trace.
+    """
 
     status: int
     written: bool
+    left_out: int = 0
+    refusal: str | None = None
 
 
 def traced(
@@ -45,14 +51,17 @@ def traced(
     ended = tool.run(lambda folder: tool.preloading(starting(folder), library, folder), output, state)
     folder = ended.folder
     with finishing(output):
+        left_out: int | None = None
+        refusal: str | None = None
         try:
-            written = any(folder.glob("rank-*.stream"))
-            if written:
+            if any(folder.glob("rank-*.stream")):
                 readings += core_rates() if tool is TOOL else []
-                written = pack(folder, output, rate_of(readings), subject)
+                left_out = pack(folder, output, rate_of(readings), subject)
+        except SeveralProgramsError as error:
+            refusal = str(error)
         except OSError as error:
             raise InputError(
                 f"cannot write {output}: {error.strerror}; the ranks' recordings are in {folder}"
             ) from error
         shutil.rmtree(folder, ignore_errors=True)
-        return Traced(ended.status, written)
+        return Traced(ended.status, left_out is not None, left_out or 0, refusal)
