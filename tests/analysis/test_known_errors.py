@@ -96,14 +96,20 @@ def test_errors_computed_with_an_earlier_simulator_are_named_so(monkeypatch: pyt
         assert shortly(known) == f"±12 % on 1 published value{words} ({PAGE})"
 
 
-def test_a_profile_names_the_errors_of_the_version_on_which_it_was_made(
+def test_a_profile_names_the_errors_of_the_model_on_which_it_was_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """A changed copy of a machine, with the same name and version, once got the errors of the original."""
     store(monkeypatch, row(0.2, "rate", benchmark="cg"))
     for simulated, words in (
-        (Simulated("simulated:toy", "Toy", 1, None), "programs +20 % on 1 published value"),
+        (Simulated("simulated:toy", "Toy", 1, None, "1"), "programs +20 % on 1 published value"),
+        (Simulated("simulated:toy", "Toy", 1, None, "2"), "unknown: not validated since the model changed"),
         (Simulated("simulated:toy", "Toy", 2, None), "unknown: not validated since the model changed"),
-        (Simulated("simulated:mine", "Mine", 1, None), "unknown: never compared with published results"),
+        (
+            Simulated("simulated:toy", "Toy", 1, None),
+            "unknown: the profile, of an earlier kiviat, lacks the hash of its model",
+        ),
+        (Simulated("simulated:mine", "Mine", 1, None, "1"), "unknown: never compared with published results"),
     ):
         assert errors_of_profile(simulated) == f"{words} ({PAGE})"
 

@@ -10,15 +10,16 @@ import pytest
 
 import kiviat
 from kiviat.analysis.aggregate.summary import summarise
-from kiviat.api.predict import Predicted, PredictionResult
+from kiviat.api.predict import Predicted, PredictionResult, _places
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
-from kiviat.machine.modelled.machine import find_machine
+from kiviat.machine.modelled.machine import find_machine, load_machine
 from kiviat.record.rows import Rows
 from tests.api.notebook import code_cells, executed
-from tests.report.synthetic import row
+from tests.report.synthetic import row, with_launches
 
+SMALL = Path(__file__).parents[1] / "simulated" / "small.toml"
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "tutorial" / "python.ipynb"
 
 
@@ -60,6 +61,29 @@ def test_a_measured_zero_has_no_relative_error() -> None:
     )
     assert measured.median == 0 and predicted.error is None
     assert PredictionResult(find_machine("altix-bx2"), (predicted,)).median_errors() == {}
+
+
+@pytest.mark.parametrize(
+    ("sockets", "places", "told"),
+    [
+        (("0", "1", "0"), "n0 0 0\nn0 1 0\nn1 0 0\n", False),
+        (("1", "1", "0"), "n0 1 0\nn0 1 1\nn1 0 0\n", False),
+        (("0-1", "0-1", "0-1"), "n0\nn0\nn1\n", True),
+        (("0", "2", "0"), "n0\nn0\nn1\n", True),
+    ],
+)
+def test_ranks_are_predicted_on_the_sockets_where_they_ran(
+    sockets: tuple[str, ...], places: str, told: bool, tmp_path: Path
+) -> None:
+    """A pair on two sockets was once compared with the model's time within one."""
+    ranks = [
+        {"rank": rank, "host": f"n{node}", "node": node, "sockets": socket}
+        for rank, (node, socket) in enumerate(zip((0, 0, 1), sockets, strict=True))
+    ]
+    run = with_launches([{"ranks": ranks}], run="x")
+    files, warnings = _places(load_machine(SMALL), run, tmp_path)
+    assert files[3].read_text() == places
+    assert any("on which socket" in warning for warning in warnings) is told
 
 
 def test_no_case_is_refused() -> None:

@@ -174,3 +174,21 @@ def test_each_relative_is_known_by_what_it_says(
     found = relative(tmp_path, family)
     assert (found.family, found.version) == (family, RELATIVES[family][3])
     assert found.mpiexec.name == RELATIVES[family][1]
+
+
+@pytest.mark.parametrize(
+    ("mpi", "collectives"),
+    [
+        ("MPICH", "mpich"),
+        ("Open MPI", "ompi"),
+        ("Intel MPI", "impi"),
+        ("MVAPICH", "mvapich2"),
+        ("MVAPICH2", "mvapich2"),
+        ("Cray MPICH", "mpich3"),
+        ("HPE MPT", "mpich3"),
+        ("unknown MPI", ""),
+    ],
+)
+def test_algorithms_of_collectives_are_known_by_the_name_that_runs_have(mpi: str, collectives: str) -> None:
+    """MVAPICH 3, Cray MPICH and HPE MPT were once fitted with SMPI's default algorithms."""
+    assert vendors.collectives_of(mpi) == collectives

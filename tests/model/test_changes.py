@@ -10,6 +10,7 @@ import pytest
 from kiviat.machine.modelled.machine import Machine, load_machine
 from kiviat.machine.modelled.networks import build
 from kiviat.model.changes import assumed_places, changes, scaled
+from kiviat.model.sensitivity import variants
 from kiviat.model.shapes import fitting
 from kiviat.record import InputError
 
@@ -163,3 +164,21 @@ def test_only_doubtful_numbers_are_varied(tmp_path: Path) -> None:
     assert assumed_places(machine) == ["memory.bandwidth", "mpi.network.latency"]
     varied = load_machine(path, scaled(machine, "memory.bandwidth", 1.25))
     assert varied.number("memory.bandwidth") == pytest.approx(6.25e9)
+
+
+def test_a_variant_keeps_the_changes_of_its_machine() -> None:
+    """Each variant once lost what --set had changed, and was compared with the changed machine."""
+    machine = changed("nic.bandwidth=2x", "mpi.network.latency=2x")
+    found = {
+        (one.place, one.factor): (
+            one.machine.number("nic.bandwidth"),
+            one.machine.segments["network"][0].latency.value,
+        )
+        for one in variants(machine)
+    }
+    assert found == {
+        ("nic.bandwidth", 0.75): pytest.approx((1.5e9, 6e-6)),
+        ("nic.bandwidth", 1.25): pytest.approx((2.5e9, 6e-6)),
+        ("mpi.network.latency", 0.75): pytest.approx((2e9, 4.5e-6)),
+        ("mpi.network.latency", 1.25): pytest.approx((2e9, 7.5e-6)),
+    }

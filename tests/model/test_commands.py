@@ -5,16 +5,20 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kiviat.analysis.aggregate.known_errors import error_text, known_errors
+from kiviat.analysis.published.question import Question
 from kiviat.cli.main import main
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
-from kiviat.machine.modelled.machine import find_machine, load_machine
+from kiviat.machine.modelled.machine import Machine, find_machine, load_machine
 from kiviat.model.bucket import Bucket
+from kiviat.model.changes import calibrated_places
+from kiviat.model.published_fit import PublishedFit
 from kiviat.record import InputError
 from kiviat.record.validated import ComparedModel, compared_models, read_compared, write_compared
 from kiviat.store import RunDirectory
@@ -127,6 +131,13 @@ def test_a_check_is_the_same_for_people_and_programs(
     assert [row["row"] for row in rows] == re.findall(r"^(F\d\w?-\d+)", said, re.MULTILINE)
     assert any(row["note"] == "not exact" for row in rows) and "not exact" in said
     assert all(row["published"] and row["predicted"] for row in rows)
+
+
+def test_a_check_names_what_no_simulation_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["model", "check", "vt-myri10g"]) == 0
+    said = capsys.readouterr().out
+    assert "vt-myri10g: fitted to anandtech, too, which no simulation answers" in said
+    assert "nothing to check" in said
 
 
 @pytest.mark.parametrize(
@@ -279,6 +290,11 @@ def test_each_of_ones_own_rows_counts(
         (ROWS.replace("bytes", "size"), "unknown column 'size'"),
         (ROWS.replace("metric,", "").replace("time,", ""), "lacks the column 'metric'"),
         (ROWS.replace(",2,8", ",two,8").replace("ns", "us"), "line 2: ranks is 'two'"),
+        (
+            ROWS.replace("4 600,ns", "4.6,us") + "\npingpong,time,2,8,4.6,us,1,again,\n",
+            "line 4: more cells than the first line names columns",
+        ),
+        (ROWS.replace("4 600,ns", "4.1,GB/s"), "line 2: unit is 'GB/s', but pingpong.time is in s"),
         ("benchmark\n", "has no row"),
     ],
 )
@@ -373,6 +389,36 @@ def test_each_published_run_is_predicted_by_the_machine_fitted_to_all_others(
     assert found["F2-044"]["error"] == pytest.approx(-0.549, abs=0.01)
     assert main(["model", "validate", "nec-sx8", *words[3:], "--free", "mpi.node.bandwidth"]) == 2
     assert "nothing is left to fit it to" in capsys.readouterr().err
+
+
+def test_numbers_fitted_to_the_run_left_out_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only the free numbers were fitted anew, and yet the errors were called cross-validated."""
+    machine = find_machine("cray-opteron")
+    latency_s = machine.segments["node"][0].latency.value
+
+    def predicted(tried: Sequence[Machine], asked: Sequence[Question]) -> list[list[float | None]]:
+        published = [one.row.number.value if one.row.number else None for one in asked]
+        factors = [one.segments["node"][0].latency.value / latency_s for one in tried]
+        return [[None if value is None else value * factor for value in published] for factor in factors]
+
+    monkeypatch.setattr("kiviat.cli.subcommands.model_published._predicted", predicted)
+    words = ["model", "validate", "cray-opteron", "--leave-one-run-out", "--free", "mpi.node.latency"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "not fully cross-validated: median error 0.0 %" in said
+    (line,) = (line for line in said.splitlines() if line.startswith("not fitted anew"))
+    assert "mpi.node.bandwidth" in line and "mpi.node.latency" not in line
+    for place in calibrated_places(machine):
+        words += [] if place == "mpi.node.latency" else ["--free", place]
+    monkeypatch.setattr(
+        "kiviat.cli.subcommands.model_published._fitted",
+        lambda *_: PublishedFit((), (), (), ()),
+    )
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "\ncross-validated: median error 0.0 %" in said and "not fitted anew" not in said
 
 
 @pytest.mark.parametrize(
@@ -487,12 +533,19 @@ def test_messages_that_wait_for_all_their_tokens_are_found(
 LINK = 5e8 / 8 * 1448 / 1514  # the payload rate of a stream at 500 Mbit/s
 
 
-def disturbed_run(path: Path, factors: dict[int, list[float]], rate: float = LINK) -> Path:
+CLUSTER = "emulated:2x1,rate=500Mbit"
+
+
+def disturbed_run(
+    path: Path, factors: dict[int, list[float]], rate: float = LINK, name: str = CLUSTER, on: str = CLUSTER
+) -> Path:
     """A run on two emulated nodes at 500 Mbit/s; `factors` multiply the times of a size's launches."""
-    machine = MACHINE | {"name": "emulated:2x1,rate=500Mbit", "sockets": 1, "cores": 2}
+    machine = MACHINE | {"name": name, "sockets": 1, "cores": 2}
     machine |= {"memory_bytes": 8 * 10**9}
     ranks = [{"rank": i, "host": f"n{i}", "node": i, "sockets": "0"} for i in range(2)]
-    with RunDirectory.create(path, "made-up", machine=machine, plan=PLAN, substrate="emulated") as run:
+    with RunDirectory.create(
+        path, "made-up", machine=machine, plan=PLAN, substrate="emulated", where={"on": on}
+    ) as run:
         for index in range(5):
             run.set_launch(launch(index, index, outcome="ok", exit=0, ranks=ranks))
             for size in SIZES:
@@ -553,6 +606,22 @@ def test_a_size_that_was_disturbed_is_left_out(
     assert segment.send is not None and segment.receive is not None
     seconds = segment.latency.value + segment.send.value + segment.receive.value
     assert seconds + 65536 / segment.bandwidth.value == pytest.approx(2e-5 + 65536 / LINK, rel=0.15)
+
+
+def test_a_renamed_run_of_an_emulated_cluster_keeps_its_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run with --machine was once fitted as one of a real cluster, whose links are unknown."""
+    monkeypatch.setattr("kiviat.cli.commands.model._print_agreement", lambda *_: None)
+    file = tmp_path / "mine.toml"
+    run = disturbed_run(tmp_path / "a", {}, name="mine")
+    assert main(["model", "fit", str(run), "-o", str(file)]) == 0
+    assert load_machine(file).number("topology.link") == pytest.approx(LINK, rel=1e-3)
+    assert load_machine(file).number("node.memory") == 4 * 10**9
+    run = disturbed_run(tmp_path / "b", {}, name="mine", on="emulated:lab")
+    assert main(["model", "fit", str(run), "-o", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert "is named 'mine', not after its emulated cluster" in error and error.count("\n") == 1
 
 
 def test_lines_that_do_not_follow_what_was_measured_are_no_machine(

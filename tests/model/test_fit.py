@@ -19,7 +19,7 @@ from tests.report.synthetic import with_launches
 from tests.store.made_up import MACHINE
 
 SIZES = [0, *(2**k for k in range(21))]
-KNOWN = Structure(4, 1, 2, 10**9, 10**6, "MPICH", "run x", "made up, MPICH 4")
+KNOWN = Structure(4, 1, 2, 10**9, 10**6, "MPICH", "run x", "made up, MPICH 4", collectives="mpich")
 
 
 def line(latency_s: float, bandwidth: float, **axes: int) -> list[Any]:
@@ -56,6 +56,13 @@ def test_a_protocol_switch_begins_a_segment_above_the_last_size_before_it() -> N
     assert [one.from_bytes for one in fitted.lines] == [0, 4097]
     assert fitted.lines[1].latency_s == pytest.approx(9e-6, rel=0.01)
     assert fitted.eager_bytes == 4096
+
+
+def test_the_file_has_the_smallest_message_that_waits(tmp_path: Path) -> None:
+    """Messages of exactly the eager limit were once simulated as if they waited for their receiver."""
+    points = [(size, (2e-6 if size <= 4096 else 9e-6) + size / 1e9) for size in SIZES]
+    eager = written(tmp_path, KNOWN, network=fit_level(curve(points))).numbers["mpi.eager"]
+    assert (eager.value, eager.confidence) == (4097, "calibrated")
 
 
 def test_pingpings_say_how_long_a_rank_is_busy_when_a_message_has_left() -> None:
@@ -129,8 +136,19 @@ def test_the_file_loads_and_names_what_was_not_measured(tmp_path: Path) -> None:
     assert machine.calibrated_on == ()
 
 
+def test_a_node_of_which_only_one_socket_was_measured_is_assumed(tmp_path: Path) -> None:
+    """The times in a socket were once passed off as measured between sockets."""
+    machine = written(tmp_path, replace(KNOWN, sockets=2), socket=fit_level(line(1e-6, 5e9)))
+    found = {level: segments[0].latency.confidence for level, segments in machine.segments.items()}
+    assert found == {"socket": "calibrated", "node": "assumed", "network": "assumed"}
+    for level in ("node", "network"):
+        question = f"no pair of level {level} was measured: it is copied from level socket"
+        assert question in machine.open_questions
+
+
 def test_what_is_given_is_not_assumed(tmp_path: Path) -> None:
     given = Structure(2, 2, 4, 10**9, 10**6, "Open MPI", "x", "x", 1.2e9, "said so", 5e9, 4e9, 20e9)
+    given = replace(given, collectives="ompi")
     far, near = fit_level(line(5e-6, 1e9), 1.2e9), fit_level(line(1e-6, 5e9))
     machine = written(tmp_path, given, network=far, node=near)
     for place in ("nic.bandwidth", "core.flops", "core.memory_bandwidth", "memory.bandwidth"):
@@ -157,6 +175,16 @@ def test_mpich_has_node_aware_collectives_since_1_1(
     structure = replace(KNOWN, mpi=mpi, mpi_version=version, sockets=1, cores=1)
     machine = written(tmp_path, structure, network=fit_level(line(5e-6, 1e9)))
     assert machine.node_aware is aware
+
+
+def test_unknown_algorithms_of_collectives_are_an_open_question(tmp_path: Path) -> None:
+    """Collectives of an MPI without a selector were once simulated by SMPI's default, without a word."""
+    structure = replace(KNOWN, mpi="Fancy MPI", collectives="")
+    machine = written(tmp_path, structure, network=fit_level(line(5e-6, 1e9)))
+    assert machine.words["mpi.collectives"] == "default"
+    assert any("collectives of Fancy MPI are unknown" in question for question in machine.open_questions)
+    known = written(tmp_path, KNOWN, network=fit_level(line(5e-6, 1e9)))
+    assert not any("collectives" in question for question in known.open_questions)
 
 
 def test_too_few_sizes_are_refused() -> None:

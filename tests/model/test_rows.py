@@ -13,11 +13,21 @@ import pytest
 from kiviat.analysis.published.cases import quantities
 from kiviat.analysis.published.question import Case, Question, Row, Subject, Value, all_rows
 from kiviat.analysis.published.results import key, lookup_in
-from kiviat.analysis.published.verdict import DISTURBED, Verdict, conflicts, is_exact, judge, questions
+from kiviat.analysis.published.verdict import (
+    DISTURBED,
+    OVERSUBSCRIBED,
+    TOO_FEW,
+    WITHIN,
+    Verdict,
+    conflicts,
+    is_exact,
+    judge,
+    questions,
+)
 from kiviat.machine.modelled.machine import Machine, find_machine, load_machine, machines
 from kiviat.model.null import null_error
 from kiviat.model.page import Earlier, ModelResult, ModelVerdict, columns, page
-from kiviat.model.validation import calibration, subject, validation
+from kiviat.model.validation import calibration, subject, unanswered, validation
 from kiviat.record.published import Claim, Fact, Paper, Series, Statement, System
 from kiviat.record.types import Record
 from kiviat.record.validated import ComparedModel, ComparedRow
@@ -258,12 +268,55 @@ def test_other_machines_are_looked_up_by_their_name() -> None:
     (one,) = questions(row_of, Subject((), 2))
     assert one.across_machines
     times = {"Dell": 70e-6, "Altix": 10e-6}
-    verdict = judge(one, lambda quantity: Value(times.get(quantity.machine)))
+    verdict = judge(one, lambda quantity: Value(times.get(quantity.machine), predicted=True))
     assert (verdict.answer, verdict.holds) == (pytest.approx(7), True)
-    beside_others = judge(one, lambda quantity: Value(times[quantity.machine], disturbed=True))
+    beside_others = judge(one, lambda quantity: Value(1e-6, disturbed=True))
     assert (beside_others.verdict, beside_others.words) == ("cannot tell", DISTURBED)
+    crowded = judge(one, lambda quantity: Value(1e-6, oversubscribed=True))
+    assert (crowded.verdict, crowded.words) == ("cannot tell", OVERSUBSCRIBED)
     del times["Altix"]
     assert judge(one, lambda quantity: Value(times.get(quantity.machine), "no run")).words == "no run"
+
+
+@pytest.mark.parametrize(
+    ("dell", "altix", "verdict", "words"),
+    [
+        (Value(7.0, low=6.9, high=7.1), Value(1.0, low=0.9, high=1.1), "agrees", ""),
+        (Value(5.0, low=4.9, high=5.1), Value(1.0, low=0.9, high=1.1), "disagrees", ""),
+        (Value(7.0, low=6.1, high=7.9), Value(1.0, low=0.9, high=1.1), "cannot tell", WITHIN),
+        (Value(5.0, low=4.9, high=6.9), Value(1.0, low=0.9, high=1.1), "cannot tell", WITHIN),
+        (Value(7.0), Value(1.0, low=0.9, high=1.1), "cannot tell", TOO_FEW),
+        (Value(7.0, predicted=True), Value(1.0, predicted=True), "agrees", ""),
+        (Value(7.0, low=6.1, high=7.9), Value(1.0, predicted=True), "agrees", ""),
+        (Value(7.0, unit="B"), Value(1.0, unit="B"), "agrees", ""),
+    ],
+)
+def test_measured_bounds_are_judged_beyond_the_variation_between_launches(
+    dell: Value, altix: Value, verdict: str, words: str
+) -> None:
+    """A bound of a factor of 6 once held for medians whose intervals contain factors of 5.5 and 8.8."""
+    both = tuple(Series("barrier.time", ranks=(64,), machine=name) for name in ("Dell", "Altix"))
+
+    def found(relation: str) -> Verdict:
+        claims = (Claim("factor", both),)
+        row_of = row(value=6.0, unit="1", relation=relation, measures="", claims=claims)
+        (one,) = questions(row_of, Subject((), 2))
+        return judge(one, lambda quantity: {"Dell": dell, "Altix": altix}[quantity.machine])
+
+    assert (found("ratio>").verdict, found("ratio>").words) == (verdict, words)
+    assert found("ratio=").error is not None  # numbers have errors, not verdicts
+
+
+@pytest.mark.parametrize(("middle", "verdict"), [(0.1, "agrees"), (0.6, "cannot tell")])
+def test_measured_orderings_need_intervals_that_do_not_overlap(middle: float, verdict: str) -> None:
+    """A curve of 3, 2 and 1 falls if no two neighbours can change places within their intervals."""
+    falling = Series("barrier.time", ranks=(2, 4, 8))
+    row_of = row(value=0.0, unit="1", measures="", claims=(Claim("falls", (falling,)),))
+    (one,) = questions(row_of, Subject((), 8))
+    times = {2: Value(3.0, low=2.5, high=3.5), 8: Value(1.0, low=0.9, high=1.1)}
+    times[4] = Value(2.0, low=2.0 - middle, high=2.0 + middle)
+    found = judge(one, lambda quantity: times[quantity.case.ranks])
+    assert (found.verdict, found.holds) == (verdict, True if verdict == "agrees" else None)
 
 
 def test_series_that_check_a_model_are_asked_at_a_few_sizes_and_never_those_it_was_fitted_to() -> None:
@@ -275,3 +328,15 @@ def test_series_that_check_a_model_are_asked_at_a_few_sizes_and_never_those_it_w
     assert one.row.number and (one.row.number.value, one.row.number.unit) == (pytest.approx(105.31e-6), "s")
     assert not {name.partition("/")[0] for name in asked_of_it} & set(machine.calibrated_on)
     assert len([name for name in asked_of_it if name.startswith("E-008/")]) == 6
+
+
+def test_series_that_made_a_model_are_asked_too() -> None:
+    """`kiviat model check archer2` said that the file names no published row; it names eleven series."""
+    machine = find_machine("archer2")
+    found = {one.row.id: one for one in calibration(machine)}
+    assert len([name for name in found if name.startswith("E-023/")]) == 6
+    assert found["E-023/1024"].cases == (Case("sendrecv", 128, 1024, per_node=128),)
+    assert is_exact(found["E-023/1024"])
+    left = unanswered(machine, found.values())
+    assert "E-018" in left, "no case has ranks of one NUMA domain"
+    assert set(left) | {name.partition("/")[0] for name in found} == set(machine.calibrated_on)

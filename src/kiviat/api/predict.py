@@ -75,11 +75,15 @@ class Predicted:
 
 @dataclass(frozen=True)
 class PredictionResult(Tabular):
-    """Predictions of the model of `machine`. Only `measured`, the median of a run, is a measurement."""
+    """Predictions of the model of `machine`. Only `measured`, the median of a run, is a measurement.
+
+    `warnings` say what is unknown about the places of the run's ranks.
+    """
 
     machine: Machine
     values: tuple[Predicted, ...]
     run: Run | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def table(self) -> Table:
@@ -122,7 +126,7 @@ class PredictionResult(Tabular):
         shown += ["reason"] if any(one.reason for one in self.values) else []
         rows = [[row[name] for name in shown] for row in self.rows()]
         origin = f"predicted by a model, not measured; calibrated {calibrated(machine)}; "
-        origin += f"known error: {shortly(known_errors(machine))}"
+        origin += "; ".join([f"known error: {shortly(known_errors(machine))}", *self.warnings])
         return fragment.heading(title, origin) + fragment.table(shown, rows)
 
 
@@ -188,7 +192,7 @@ def _of_run(machine: Machine, run: Run) -> PredictionResult:
         raise InputError(f"run {run.id} has no results to compare with")
     chosen = [_of_interest(found) for found in cases.values()]
     with scratch_folder() as folder:
-        files = _places(machine, run.about, Path(folder))
+        files, warnings = _places(machine, run.about, Path(folder))
         asked = []
         for found in chosen:
             first = found[0]
@@ -202,7 +206,7 @@ def _of_run(machine: Machine, run: Run) -> PredictionResult:
     values = [
         _beside(summary, answer) for found, answer in zip(chosen, answers, strict=True) for summary in found
     ]
-    return PredictionResult(machine, tuple(values), run)
+    return PredictionResult(machine, tuple(values), run, warnings)
 
 
 def _beside(summary: Summary, answer: Record) -> Predicted:
@@ -220,15 +224,16 @@ def _beside(summary: Summary, answer: Record) -> Predicted:
     )
 
 
-def _places(machine: Machine, run: record.Run, folder: Path) -> dict[int, Path]:
-    """Write a placement file for each number of ranks of a launch, with the node of each rank.
+def _places(machine: Machine, run: record.Run, folder: Path) -> tuple[dict[int, Path], tuple[str, ...]]:
+    """Write a placement file for each number of ranks of a launch, with the node and socket of each rank.
 
-    Return the files.
+    Return the files, and a warning if the sockets of some ranks are unknown.
 
     The placement is the observed one, not the requested one: the model may have more nodes than the run used,
-    and more cores per node than its nodes had slots. Empty if the nodes are unknown.
+    and more cores per node than its nodes had slots. Without files if the nodes are unknown.
     """
     files: dict[int, Path] = {}
+    warnings: tuple[str, ...] = ()
     for launch in run.launches:
         ranks = sorted(launch.ranks, key=lambda rank: rank.rank)
         nodes = [rank.node for rank in ranks if rank.node is not None]
@@ -242,8 +247,36 @@ def _places(machine: Machine, run: record.Run, folder: Path) -> dict[int, Path]:
                 f"{counted(machine.cores_per_node, 'core')}: predict by a larger machine"
             )
         files[len(nodes)] = folder / f"{len(nodes)}.txt"
-        files[len(nodes)].write_text("".join(f"n{node}\n" for node in nodes))
-    return files
+        cores = _cores(machine, ranks)
+        if not cores and most > 1 and machine.whole("node.sockets") > 1:
+            warnings = (
+                f"the run does not tell on which socket of a node of {machine.name} each rank was: in the "
+                "model, ranks fill one socket of a node after the other",
+            )
+        lines = cores or [""] * len(nodes)
+        files[len(nodes)].write_text(
+            "".join(f"n{node}{core}\n" for node, core in zip(nodes, lines, strict=True))
+        )
+    return files, warnings
+
+
+def _cores(machine: Machine, ranks: Sequence[record.Rank]) -> list[str]:
+    """Return socket and core of each rank as a placement file has them, cores in the order of ranks.
+
+    Empty unless each rank was seen on one socket, and the machine has all these sockets with enough cores.
+    """
+    used: Counter[tuple[int | None, str]] = Counter()
+    cores = []
+    for rank in ranks:
+        socket = rank.sockets or ""
+        core = used[rank.node, socket]
+        if not socket.isdecimal() or int(socket) >= machine.whole("node.sockets"):
+            return []
+        if core >= machine.whole("node.cores"):
+            return []
+        cores.append(f" {socket} {core}")
+        used[rank.node, socket] += 1
+    return cores
 
 
 def _of_interest(found: Sequence[Summary]) -> list[Summary]:

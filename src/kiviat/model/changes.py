@@ -16,8 +16,8 @@ from kiviat.machine.modelled.machine import (
     WORDS,
     Machine,
     Segment,
-    load_machine,
     unit_of,
+    with_changes,
 )
 from kiviat.machine.modelled.quantity import Quantity, parse_value, quantity_json
 from kiviat.model.numbers import text_of
@@ -65,7 +65,7 @@ def changed(base: Machine, settings: Sequence[str]) -> Machine:
     """Return the machine with all settings; InputError names what is invalid, or contradicts the rest."""
     given = changes(base, settings)
     try:
-        return load_machine(base.path, given)
+        return with_changes(base, given)
     except InputError as error:
         reason = str(error).replace(str(base.path), f"{base.name} so changed")
         raise InputError(f"--set {', '.join(settings)}: {reason}") from None
@@ -78,10 +78,18 @@ def scaled(machine: Machine, place: str, factor: float) -> dict[str, Any]:
 
 def assumed_places(machine: Machine) -> list[str]:
     """Return the places of the numbers with confidence "low" or "assumed", those of messages included."""
-    doubtful = ("low", "assumed")
-    places = [place for place, number in machine.numbers.items() if number.confidence in doubtful]
+    return _places_of(machine, ("low", "assumed"))
+
+
+def calibrated_places(machine: Machine) -> list[str]:
+    """Return the places of the numbers that were fitted, those of messages included."""
+    return _places_of(machine, ("calibrated",))
+
+
+def _places_of(machine: Machine, confidences: Sequence[str]) -> list[str]:
+    places = [place for place, number in machine.numbers.items() if number.confidence in confidences]
     for level, number in machine.in_flight.items():
-        if number.confidence in doubtful:
+        if number.confidence in confidences:
             places.append(f"mpi.in_flight.{level}")
     for level, segments in machine.segments.items():
         if level == "socket" and segments == machine.segments["node"]:
@@ -89,7 +97,8 @@ def assumed_places(machine: Machine) -> list[str]:
         for part in PARTS:
             quantities = [getattr(segment, part) for segment in segments]
             if any(
-                number is not None and number.value and number.confidence in doubtful for number in quantities
+                number is not None and number.value and number.confidence in confidences
+                for number in quantities
             ):
                 places.append(f"mpi.{level}.{part}")
     # Counts cannot be scaled: a quarter of a node is meaningless.

@@ -57,7 +57,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The lines of a level and their relative errors; `eager_bytes` is None if no switch was detected.
+    """The lines of a level and their relative errors.
+
+    `eager_bytes` is the largest measured size before the switch, None if no switch was detected.
 
     `points` are measured (bytes, seconds), `fitted_to` those corrected for the bucket. `spread` is the
     relative deviation of launches from their median, in the median over sizes.
@@ -218,13 +220,14 @@ def _bridged(lines: Sequence[Line], sizes: Sequence[int], measured: Sequence[int
 
 
 def eager_of(levels: Mapping[str, Fitted]) -> tuple[int, bool]:
-    """Return the eager limit in bytes, and whether it was detected rather than assumed.
+    """Return the smallest size in bytes whose messages wait for their receiver, as `mpi.eager` in a file.
 
-    The transport within nodes differs from the network's, so that only the latter counts if measured.
+    The second value is True if it was detected, False if assumed. The transport within nodes differs from the
+    network's, so that only the latter counts if measured.
     """
     relevant = [levels["network"]] if "network" in levels else list(levels.values())
     detected = [fitted.eager_bytes for fitted in relevant if fitted.eager_bytes is not None]
-    return (detected[0], True) if detected else (_USUAL_EAGER_BYTES, False)
+    return (detected[0] + 1, True) if detected else (_USUAL_EAGER_BYTES, False)
 
 
 class _Curve:

@@ -18,7 +18,6 @@ _HALVES = "an emulated link takes only processor time; half of it at each end"
 _TRAILER = "from this size on, messages wait for tokens even for their last packet"
 _AFTER = "a ping-ping took so much longer than a ping-pong"
 _CROSSING = "messages both ways at once took so much longer than a ping-pong"
-_COLLECTIVES = {"MPICH": "mpich", "Open MPI": "ompi", "MVAPICH2": "mvapich2", "Intel MPI": "impi"}
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,8 @@ class Structure:
     """Properties of a machine other than message times. `link` is the rate of a stream on a link, in B/s.
 
     `link_source` names its source. Rates that are None are assumed. `source` and `about` describe the runs
-    and their MPI; `mpi_version`: for example "4.0.2". `wire_s`: latency of a link, if known. `left_out`:
+    and their MPI; `mpi_version`: for example "4.0.2". `collectives` is `mpi.collectives` in the file, empty
+    if the algorithms of the MPI are unknown. `wire_s`: latency of a link, if known. `left_out`:
     names of disturbed sizes.
     """
 
@@ -47,10 +47,11 @@ class Structure:
     bucket: Bucket | None = None
     wire_s: float | None = None
     left_out: tuple[str, ...] = ()
+    collectives: str = ""
 
 
 def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) -> str:
-    """Return the text of `name`.toml. A level that was not measured is copied from the other one."""
+    """Return the text of `name`.toml. A level that was not measured is copied from another one."""
     near, far = levels.get("node") or levels.get("socket"), levels.get("network")
     link = structure.link or (far or near or _one_of(levels)).best_bandwidth
     text = _Text()
@@ -93,11 +94,11 @@ def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) 
     text.table("mpi")
     eager, detected = eager_of(levels)
     text.number("eager", f"{eager} B", *(("run", "calibrated") if detected else ("guess", "assumed")))
-    text.add(f"collectives = {quoted(_COLLECTIVES.get(structure.mpi, 'default'))}")
+    text.add(f"collectives = {quoted(structure.collectives or 'default')}")
     if _node_aware(structure):
         text.add("node_aware = true")
     text.segments("socket", levels.get("socket"), None)
-    text.segments("node", near, far)
+    text.segments("node", levels.get("node"), levels.get("socket") or far)
     text.segments("network", far, near, structure.wire_s)
     return text.text()
 
@@ -136,8 +137,13 @@ def _node_aware(structure: Structure) -> bool:
 
 def _questions(structure: Structure, levels: Mapping[str, Fitted]) -> list[str]:
     questions = list(structure.left_out)
-    for level, other in (("node", "network"), ("network", "node")):
-        if level not in levels and not (level == "node" and "socket" in levels):
+    if not structure.collectives:
+        questions.append(
+            f"the algorithms of the collectives of {structure.mpi} are unknown: they are SMPI's default ones"
+        )
+    for level, others in (("node", ("socket", "network")), ("network", ("node", "socket"))):
+        if level not in levels:
+            other = next(one for one in others if one in levels)
             questions.append(f"no pair of level {level} was measured: it is copied from level {other}")
     for level, fitted in levels.items():
         worst, time = max(fitted.fitted_to, key=lambda point: abs(fitted.time(point[0]) / point[1] - 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from kiviat.analysis.published.question import Row
@@ -19,36 +19,52 @@ _KNOWN = (*_NEEDED, "bytes", "per_node", "place", "axes", "id")
 _MOST_BYTES = 16 << 20
 
 
-def own_rows(path: Path, benchmarks: Collection[str]) -> list[Row]:
+def own_rows(path: Path, benchmarks: Mapping[str, Mapping[str, str]]) -> list[Row]:
     """Return the rows of a file, one to a line, whose first line names the columns.
 
-    Raise InputError for unknown columns and benchmarks, and for values that are no numbers.
+    `benchmarks` has the unit of each metric, by benchmark and metric. Raise InputError for unknown columns
+    and benchmarks, for values that are no numbers, and for units that are not those of the metric.
     """
     try:
-        lines = list(csv.DictReader(read_text(path, largest_bytes=_MOST_BYTES).splitlines(), strict=True))
+        reader = csv.DictReader(read_text(path, largest_bytes=_MOST_BYTES).splitlines(), strict=True)
+        lines = [(reader.line_num, line) for line in reader]
     except (OSError, ValueError, csv.Error) as error:
         raise InputError(f"--rows {path} cannot be read: {error}; give a CSV file") from None
     if not lines:
         raise InputError(f"--rows {path} has no row below its first line; columns: {', '.join(_KNOWN)}")
-    names = list(lines[0])
+    for number, line in lines:
+        if None in line:
+            raise InputError(
+                f"--rows {path}, line {number}: more cells than the first line names columns; remove the "
+                "surplus ones"
+            )
+    names = list(lines[0][1])
     for name in names:
         if name not in _KNOWN:
             raise InputError(f"--rows {path} has the unknown column {name!r}; known: {', '.join(_KNOWN)}")
     for name in _NEEDED:
         if name not in names:
             raise InputError(f"--rows {path} lacks the column {name!r}; needed: {', '.join(_NEEDED)}")
-    return [_row(line, path, number, benchmarks) for number, line in enumerate(lines, 2)]
+    return [_row(line, path, number, benchmarks) for number, line in lines]
 
 
-def _row(line: Mapping[str, str | None], path: Path, number: int, benchmarks: Collection[str]) -> Row:
+def _row(
+    line: Mapping[str, str | None], path: Path, number: int, benchmarks: Mapping[str, Mapping[str, str]]
+) -> Row:
     where = f"--rows {path}, line {number}"
     cells = {name: (value or "").strip() for name, value in line.items()}
     if cells["benchmark"] not in benchmarks:
         raise InputError(f"{where}: unknown benchmark {cells['benchmark']!r}; `kiviat list` lists them")
     factor, unit = UNITS.get(cells["unit"], (1.0, cells["unit"]))
-    if unit not in {one for _, one in UNITS.values()}:
+    due = benchmarks[cells["benchmark"]].get(cells["metric"])
+    if unit not in {due, *(one for _, one in UNITS.values())}:
         raise InputError(
             f"{where}: unknown unit {cells['unit']!r}; give s, us, B/s, MB/s or GB/s, for example"
+        )
+    if due is not None and unit != due:
+        raise InputError(
+            f"{where}: unit is {cells['unit']!r}, but {cells['benchmark']}.{cells['metric']} is in {due}; "
+            "correct the metric or the unit"
         )
     size, per_node = (_whole(cells.get(name, ""), name, where) for name in ("bytes", "per_node"))
     ranks = _whole(cells["ranks"], "ranks", where)

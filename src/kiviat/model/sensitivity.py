@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kiviat.analysis.published.question import Answer
-from kiviat.machine.modelled.machine import Machine, load_machine
+from kiviat.machine.modelled.machine import Machine, with_changes
 from kiviat.model.changes import assumed_places, scaled
 from kiviat.record import InputError
 
@@ -42,7 +42,7 @@ def variants(machine: Machine) -> Iterator[Variant]:
     for place in assumed_places(machine):
         for factor in FACTORS:
             try:
-                changed = load_machine(machine.path, scaled(machine, place, factor))
+                changed = with_changes(machine, scaled(machine, place, factor))
             except InputError:
                 continue
             yield Variant(place, factor, changed)

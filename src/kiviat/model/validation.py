@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from kiviat.analysis.published import verdict
@@ -27,15 +27,32 @@ def subject(machine: Machine) -> Subject:
 
 
 def calibration(machine: Machine) -> list[Question]:
-    """Return the questions of the rows that the model, or its base, was fitted to."""
-    rows = {row.id: row for row in all_rows()}
+    """Return the questions of the rows that the model, or its base, was fitted to.
+
+    Of each series, they ask a few sizes.
+    """
+    own = subject(machine)
+    rows = {row.id: [row] for row in all_rows()}
+    for row in _rows_of_series(own, ("calibrate",)):
+        rows.setdefault(published_id(row), []).append(row)
     names = (*machine.calibrated_on, *machine.base_rows)
     return [
-        question
-        for name in names
-        if name in rows
-        for question in verdict.questions(rows[name], subject(machine))
+        question for name in names for row in rows.get(name, ()) for question in verdict.questions(row, own)
     ]
+
+
+def published_id(row: Row) -> str:
+    """Return the identifier in published/: that of the series if the row is one size of it."""
+    return row.id.partition("/")[0]
+
+
+def unanswered(machine: Machine, asked: Iterable[Question]) -> list[str]:
+    """Return what the model was fitted to but none of the questions is about.
+
+    These are series with a placement of their own, and sources of a core's rates.
+    """
+    known = {published_id(question.row) for question in asked}
+    return [name for name in machine.calibrated_on if name not in known]
 
 
 def validation(machine: Machine) -> list[Question]:
@@ -44,12 +61,13 @@ def validation(machine: Machine) -> list[Question]:
     Of each published series that checks the model, they ask a few sizes.
     """
     own = subject(machine)
-    of_series = [question for row in _rows_of_series(own) for question in verdict.questions(row, own)]
+    rows = _rows_of_series(own, COMPARED_USES)
+    of_series = [question for row in rows for question in verdict.questions(row, own)]
     return [*verdict.validation(own), *of_series]
 
 
-def _rows_of_series(own: Subject) -> Iterator[Row]:
-    """Yield a row for each of `_SIZES` of the series about a machine that its model was not fitted to.
+def _rows_of_series(own: Subject, uses: Collection[str]) -> Iterator[Row]:
+    """Yield a row for each of `_SIZES` of the series about a machine with one of these permitted uses.
 
     Series with a placement of their own are left out: no case describes it.
     """
@@ -58,7 +76,7 @@ def _rows_of_series(own: Subject) -> Iterator[Row]:
             if not own.is_named(system.machine, system.mode) or system.placement or not system.processes:
                 continue
             for series in system.series:
-                for size, value in series.points if series.use in COMPARED_USES else ():
+                for size, value in series.points if series.use in uses else ():
                     if size in _SIZES and value > 0:
                         yield Row(paper, system, _fact(series, system, system.processes, size, value))
 

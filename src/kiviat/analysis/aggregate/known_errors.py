@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from kiviat.analysis.aggregate.summary import Summary
@@ -176,9 +176,11 @@ def errors_of_profile(simulated: Simulated) -> str:
     """Return the known errors of the model on which a program was profiled, as text."""
     name = simulated.machine.removeprefix("simulated:")
     compared = compared_models().get(name)
-    if compared is None or compared.version != simulated.version:
-        return in_words(KnownErrors(name, compared, compared is not None, ()))
-    return in_words(known_errors(compared), [PROGRAMS])
+    if compared is None:
+        return in_words(KnownErrors(name, None, False, ()))
+    if not simulated.hash and compared.version == simulated.version:
+        return f"unknown: the profile, of an earlier kiviat, lacks the hash of its model ({PAGE})"
+    return in_words(known_errors(replace(compared, hash=simulated.hash)), [PROGRAMS])
 
 
 def errors_by_kind(rows: Iterable[ComparedRow]) -> Iterable[KnownError]:

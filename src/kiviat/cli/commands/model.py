@@ -18,6 +18,7 @@ from kiviat.cli.text.table import print_table
 from kiviat.cli.text.warnings import print_warnings
 from kiviat.launch.emulated.shaping import shaping_of
 from kiviat.launch.emulated.spec import Spec, parse_spec
+from kiviat.launch.mpi.vendors import collectives_of
 from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, load_machine
 from kiviat.machine.modelled.quantity import parse_value
@@ -168,6 +169,7 @@ def _structure(runs: Sequence[Run], request: ModelFitRequest) -> Structure:
         cache_bytes=max(caches, default=1 << 20),
         mpi=mpi or "",
         mpi_version=version or "",
+        collectives=collectives_of(mpi or ""),
         source=source,
         about=about,
         link=link,
@@ -185,9 +187,20 @@ def _rate(given: str | None, unit: str, option: str) -> float | None:
 
 
 def _emulated(run: Run) -> str | None:
-    """Return the specification of an emulated cluster, else None; its nodes are one real machine."""
-    name = run.machine.name
-    return name.partition(":")[2] if run.substrate == "emulated" and name.startswith("emulated:") else None
+    """Return the specification of an emulated cluster, else None; its nodes are one real machine.
+
+    Raise InputError if `--machine` replaced it and `--on` named a kept cluster.
+    """
+    if run.substrate != "emulated":
+        return None
+    for text in (run.machine.name, str(run.where.get("on"))):
+        kind, _, spec = text.partition(":")
+        if kind == "emulated" and spec[:1].isdigit():
+            return spec
+    raise InputError(
+        f"run {run.id} is named {run.machine.name!r}, not after its emulated cluster, so the rate of its "
+        "links is unknown; fit a run without --machine"
+    )
 
 
 def _emulated_links(runs: Sequence[Run]) -> Spec | None:

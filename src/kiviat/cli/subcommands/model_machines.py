@@ -57,7 +57,7 @@ _MEANINGS = {
     "nic.header": "bytes of a frame's headers",
     "topology.link": "cable, each way",
     "topology.hop": "each switch, or node that forwards",
-    "mpi.eager": "largest message sent at once",
+    "mpi.eager": "smallest message that waits for its receiver",
     "mpi.crossing_ranks": "ranks of a node from which on messages cross",
     "mpi.collective.block": "packing a block of a collective",
     "mpi.collective.per_byte": "packing a byte of a collective",

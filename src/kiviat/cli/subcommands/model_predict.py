@@ -8,6 +8,7 @@ from kiviat.api.runs import read_one
 from kiviat.cli.options.request import ModelPredictRequest
 from kiviat.cli.text.table import bold, print_table
 from kiviat.cli.text.values import setting
+from kiviat.cli.text.warnings import print_warnings
 from kiviat.machine.modelled.machine import find_machine
 from kiviat.report.table import Column, Value, tabled
 
@@ -32,6 +33,7 @@ def execute(request: ModelPredictRequest) -> int:
     """
     machine = find_machine(request.machine)
     result = predict(machine, read_one(request.run))
+    print_warnings(result.warnings)
     found = [(one, one.measured) for one in result.values if one.measured]
     if request.format == "table":
         found.sort(key=lambda one: (one[0].benchmark, one[0].ranks, one[0].bytes or 0))

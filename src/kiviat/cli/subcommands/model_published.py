@@ -16,7 +16,7 @@ from kiviat.cli.options.request import ModelFitRequest, TableFormat
 from kiviat.cli.text.table import bold, print_table
 from kiviat.launch.run.simulated_runner import SimulatedCase, simulate
 from kiviat.machine.modelled.machine import Machine, find_machine, load_machine, machines
-from kiviat.model.changes import assumed_places, changed, changes
+from kiviat.model.changes import assumed_places, calibrated_places, changed, changes
 from kiviat.model.own_rows import own_rows
 from kiviat.model.published_fit import Factors, FittedNumber, PublishedFit, fit_published
 from kiviat.model.validation import subject
@@ -72,7 +72,8 @@ def _fitted(machine: Machine, free: Sequence[str], asked: Sequence[Question], na
 def leave_one_run_out(machine: Machine, named: Sequence[str], form: TableFormat) -> int:
     """Print the cross-validated errors: of each published run by the machine fitted to all others.
 
-    A run without which the numbers are not determined gets the reason instead.
+    A run without which the numbers are not determined gets the reason instead. Name the numbers that keep
+    what they were fitted to, the run left out included.
     """
     free = list(dict.fromkeys(named)) or assumed_places(machine)
     runs: dict[str, list[Question]] = {}
@@ -98,9 +99,20 @@ def leave_one_run_out(machine: Machine, named: Sequence[str], form: TableFormat)
         print(f"{bold(machine.name)}: {', '.join(free)} fitted to all runs but the one predicted")
     print_table(tabled("Cross-validation", _COLUMNS, lines), form)
     errors = [abs(line.error) for line in lines if line.error is not None]
+    kept = [place for place in calibrated_places(machine) if place not in free]
+    fitted = {*machine.calibrated_on, *machine.base_rows}
+    if not any(line.row.id in fitted for line in lines):
+        kept = []
     if form == "table" and errors:
         middle = 100 * statistics.median(errors)
-        print(f"cross-validated: median error {middle:.1f} %, largest {100 * max(errors):.1f} %")
+        which = "not fully cross-validated" if kept else "cross-validated"
+        print(f"{which}: median error {middle:.1f} %, largest {100 * max(errors):.1f} %")
+    if kept:
+        print(
+            f"not fitted anew, so they may owe their values to the run left out: {', '.join(kept)}; "
+            "name them by --free",
+            file=sys.stdout if form == "table" else sys.stderr,
+        )
     return 0
 
 
@@ -176,7 +188,11 @@ def _allowed(machine: Machine, file: str | None) -> list[Question]:
 
 def rows_in(file: Path) -> list[Row]:
     """Return the user's rows in a file, of any benchmark that Kiviat has."""
-    return own_rows(file, {str(one["name"]) for one in shipped_benchmarks()})
+    units = {
+        str(one["name"]): {str(metric["name"]): str(metric["unit"]) for metric in one["metrics"]}
+        for one in shipped_benchmarks()
+    }
+    return own_rows(file, units)
 
 
 def simulated_case(machine: Machine, case: Case) -> SimulatedCase:

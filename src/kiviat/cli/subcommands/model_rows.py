@@ -31,7 +31,7 @@ from kiviat.model.across import cases_across, lookup_across, questions_across
 from kiviat.model.changes import changed
 from kiviat.model.page import ModelResult, ModelVerdict, effect_text, page, read_earlier
 from kiviat.model.sensitivity import Variant, effects, variants
-from kiviat.model.validation import calibration, compared, subject, validation
+from kiviat.model.validation import calibration, compared, published_id, subject, unanswered, validation
 from kiviat.record import InputError, Record, write_whole
 from kiviat.record.published import Fact
 from kiviat.record.units import counted
@@ -58,11 +58,16 @@ def _check(request: ModelCheckRequest) -> int:
     """
     machine = find_machine(request.machine)
     questions = calibration(machine)
+    told = sys.stdout if request.format == "table" else sys.stderr
+    if left := unanswered(machine, questions):
+        print(f"{machine.name}: fitted to {', '.join(left)}, too, which no simulation answers", file=told)
     if not questions:
-        reason = machine.uncalibrated or "its file names no published row in calibrated_on"
-        tell = request.format == "table"
-        print(f"{machine.name}: nothing to check: {reason}", file=sys.stdout if tell else sys.stderr)
-        if not tell:
+        named = (
+            "no simulation answers its rows" if left else "its file names no published row in calibrated_on"
+        )
+        reason = machine.uncalibrated or named
+        print(f"{machine.name}: nothing to check: {reason}", file=told)
+        if request.format != "table":
             print_table(tabled("Rows", _COLUMNS, []), request.format)
         return 0
     contradicting = conflicts(questions)
@@ -74,7 +79,7 @@ def _check(request: ModelCheckRequest) -> int:
             return f"contradicts {', '.join(contradicting[row.id])}"
         if not is_exact(question):
             return "not exact" if question.series else "no message: it sets a rate or a size"
-        if row.id in machine.base_rows:
+        if published_id(row) in machine.base_rows:
             return f"a row of {machine.base}, which this is a variant of"
         return off if verdict.error is None or abs(verdict.error) > TOLERANCE else ""
 

@@ -106,7 +106,8 @@ class Vendor:
     reads `variables` that begin with these words; `exports` passes a variable, {name}, to other nodes.
     `transport`: how the output of a probe is read (mpi/transport.py). `preload`: source in native/emulated
     that ranks on emulated nodes preload. `wheel`: Python distribution. `monitoring`: whether the MPI can
-    count the messages that it sends.
+    count the messages that it sends. `collectives`: its algorithms as machine files name them
+    (mpi.collectives), empty if unknown.
     """
 
     family: str
@@ -135,6 +136,7 @@ class Vendor:
     preload: str = ""
     wheel: str = ""
     monitoring: bool = False
+    collectives: str = ""
 
     @property
     def launcher_names(self) -> tuple[str, ...]:
@@ -210,6 +212,12 @@ def _checked(path: Path, data: Mapping[str, Any]) -> Vendor:
         return _load(path, data)
 
 
+def collectives_of(mpi: str) -> str:
+    """Return the `mpi.collectives` of machine files for an MPI as run.json names it; empty if unknown."""
+    title = mpi.removesuffix("2")  # MVAPICH was MVAPICH2 before version 3
+    return next((vendor.collectives for vendor in vendors().values() if vendor.title == title), "")
+
+
 def placements() -> dict[str, tuple[str, str]]:
     """Return launcher and version for each name that `kiviat place --emit` accepts."""
     every = [one for vendor in vendors().values() for one in vendor.placements]
@@ -258,6 +266,7 @@ def _load(path: Path, data: Mapping[str, Any]) -> Vendor:
         preload=data.get("preload", ""),
         wheel=data.get("wheel", ""),
         monitoring=data.get("monitoring", False),
+        collectives=data.get("collectives", ""),
         leftovers=tuple(
             Leftover(item["folder"], tuple(item["patterns"]), tuple(item.get("used_by", ())))
             for item in data["leftover"]

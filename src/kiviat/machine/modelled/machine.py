@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -137,7 +137,8 @@ class Machine:
     base of a variant was fitted to, or the machine before changes; the changed machine need not fit them.
 
     `published` has the (machine, mode) names of its results in published/. `node_aware` collectives go
-    through one rank of each node (native/simgrid/smpi_overrides/node_aware.hpp).
+    through one rank of each node (native/simgrid/smpi_overrides/node_aware.hpp). `changes` are those with
+    which the file was loaded.
     """
 
     name: str
@@ -161,6 +162,7 @@ class Machine:
     in_flight: Mapping[str, Quantity]
     algorithms: Mapping[str, str]
     node_aware: bool = False
+    changes: Mapping[str, Any] = field(default_factory=dict)
 
     def number(self, place: str) -> float | None:
         """Return the number at `place` in SI units, None if the file has none."""
@@ -302,11 +304,16 @@ def load_machine(path: Path, changes: Mapping[str, Any] | None = None) -> Machin
         whole["base_rows"] = [*whole.get("base_rows", ()), *whole.pop("calibrated_on", ())]
         whole.setdefault("uncalibrated", f"{path.stem} with changes: its fit may not hold for them")
     try:
-        return _machine(whole, path)
+        return _machine(whole, path, changes or {})
     except InputError:
         if base := data.get("base"):
             load_machine(_base_path(base, path))  # errors of the base name the base's file
         raise
+
+
+def with_changes(machine: Machine, changes: Mapping[str, Any]) -> Machine:
+    """Return the machine with `changes` on top of those that it already has."""
+    return load_machine(machine.path, _merged(machine.changes, changes))
 
 
 def _table(path: Path) -> dict[str, Any]:
@@ -365,7 +372,7 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _machine(data: dict[str, Any], path: Path) -> Machine:
+def _machine(data: dict[str, Any], path: Path, changes: Mapping[str, Any]) -> Machine:
     where = str(path)
     base, base_rows = data.pop("base_name", None), data.pop("base_rows", ())
     if "schema" not in data:
@@ -422,6 +429,7 @@ def _machine(data: dict[str, Any], path: Path) -> Machine:
         in_flight=in_flight,
         algorithms=_algorithms(data["mpi"], where),
         node_aware=_node_aware(data["mpi"], where) or words["mpi.collectives"] == "mpich3",
+        changes=changes,
     )
     _refuse_contradictions(machine)
     return machine
