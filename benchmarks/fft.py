@@ -71,7 +71,7 @@ def _program(mpi: Mpi) -> Path | str:
     try:
         program = mpi.compile(_SOURCE, "-march=native", "-lfftw3_mpi", "-lfftw3", "-lm")
     except subprocess.CalledProcessError:
-        return "fftw_mpi.cpp does not compile: apt install libfftw3-mpi-dev"
+        return "fftw_mpi.cpp does not compile: apt install libfftw3-dev libfftw3-mpi-dev"
     said = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
     library = re.search(r"libfftw3_mpi\S* => (\S+)", said)
     if library and linked_mpi(Path(library[1])) not in (None, mpi.key):

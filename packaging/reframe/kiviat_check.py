@@ -3,9 +3,10 @@
     reframe -C SITE.py -c packaging/reframe/kiviat_check.py -r -S baseline=/path/to/a/run
 
 The test runs a plan and compares the run with a baseline, a run of the same plan, case by case. It fails if
-something is worse (the chance of any false alarm in the comparison is below 5 %) and is skipped if nobody
-can tell. Without a baseline it checks that every case ran and that its payload was right before and after the
-timed part. ReFrame's own reports have the value of each case as a performance variable.
+something is worse (the chance of any false alarm in the comparison is below 5 %) and is skipped if the
+comparison has no verdict or is incomplete. Without a baseline it checks that every case ran and that its
+payload was right before and after the timed part. ReFrame's own reports have the value of each case as a
+performance variable.
 """
 
 import json
@@ -65,8 +66,9 @@ class KiviatBase(rfm.RunOnlyRegressionTest):
         found = self._read("verdict.json")
         if not found:
             return sn.assert_true(False, f"{self.baseline} cannot be compared with; errors.txt says why")
-        notes = sorted({case["note"] for case in found["cases"]})
-        self.skip_if(found["verdict"] == "no verdict", f"no verdict: {'; '.join(notes)}")
+        notes = sorted({case["note"] for case in found["cases"] if case["note"]})
+        no_answer = found["verdict"] in ("no verdict", "incomplete")
+        self.skip_if(no_answer, f"{found['verdict']}: {'; '.join(notes)}")
         worse = [
             f"{case['case']} has {case['ratio']:.3f} times the baseline's {case['metric']}"
             for case in found["cases"]
