@@ -21,7 +21,10 @@ from kiviat.analysis.hpcc.balance import (
 )
 from kiviat.analysis.hpcc.quantities import System, chosen, measured_system, published_systems
 from kiviat.record import Row, Table, TableRow
+from kiviat.report.balance.figures import rooflines
 from kiviat.report.balance.tables import quantities
+from kiviat.report.balance.text import remarks, sentences
+from kiviat.report.html.figure import RunLabel
 from tests.report.hpcc import hpcc_rows, hpcc_run
 from tests.report.modelled import simulated_run_json
 from tests.report.synthetic import failed
@@ -63,6 +66,47 @@ def test_each_axis_is_divided_by_its_largest() -> None:
     assert [result.share(1, column) for column in range(8)] == pytest.approx([1, *[0.5] * 7])
 
 
+def leads(result: Balance, line: int) -> list[str]:
+    """Return the axes on which a system leads."""
+    largest = [column for column in range(len(AXES)) if result.is_largest(line, column)]
+    return [AXES[column].id for column in largest if not result.doubt(line, column)]
+
+
+def test_a_value_larger_by_less_than_launches_vary_is_no_lead() -> None:
+    """Of two systems with the same intervals, the one with the larger median once led."""
+    result = balance([system(), system("run-b", scale={"hpl.rate": 1.001, "ring.random_latency": 0.5})])
+    assert (leads(result, 0), leads(result, 1)) == ([], ["ring_latency"])
+    assert result.is_largest(1, PLACE["hpl"])
+    assert result.doubt(1, PLACE["hpl"]) == "within the variation between launches"
+    assert (
+        "run-b leads on 1 (1 / random ring latency); run-b has the largest value on 1 (HPL), which is no "
+        "lead: within the variation between launches"
+    ) in sentences(result)[0]
+    single = balance([system(), system("run-b", launches=1, scale={"hpl.rate": 3.0})])
+    assert single.doubt(1, PLACE["hpl"]) == "a single launch has no interval"
+
+
+@pytest.mark.parametrize(
+    ("flaw", "why"),
+    [
+        ({"disturbed": "other programs used 1.00 of 2 processors"}, "other programs disturbed kernels"),
+        ({"oversubscribed": True}, "more processes than cores"),
+    ],
+)
+def test_runs_that_did_not_have_their_processors_lead_nowhere(flaw: dict[str, Any], why: str) -> None:
+    """A disturbed run was once said to lead, and to be limited by the network that the others delayed."""
+    result = balance([system(), system("run-b", scale={"hpl.rate": 1.2}, **flaw)])
+    assert leads(result, 1) == [] and result.doubt(1, PLACE["hpl"]) == why
+    lead, limited, _ = sentences(result)
+    assert f"run-b has the largest value on 1 (HPL), which is no lead: {why}" in lead
+    assert f"those of run-b cannot be determined ({why})" in limited
+    told = remarks(result)
+    assert any(words.startswith(("run-b: More processes", "run-b: Other programs")) for words in told)
+    assert sentences(balance([system(**flaw)]))[1] == (
+        f"What limits this machine cannot be determined ({why})."
+    )
+
+
 def test_a_poor_hpl_does_not_make_a_machine_look_better_balanced() -> None:
     """A machine with a poor HPL result does not lead in any ratio to HPL.
 
@@ -71,8 +115,7 @@ def test_a_poor_hpl_does_not_make_a_machine_look_better_balanced() -> None:
     poor = system("run-b", scale={"hpl.rate": 0.25})
     result = balance([system(), poor])
     assert all(result.share(1, column) == 1 for column in range(8) if AXES[column].over_hpl)
-    assert [AXES[column].id for column in range(8) if result.leads(1, column)] == ["ring_latency"]
-    assert [AXES[column].id for column in range(8) if result.leads(0, column)] == ["hpl", "ring_latency"]
+    assert (leads(result, 0), leads(result, 1)) == (["hpl"], [])  # the latencies are equal
     assert any("run-b: 20 %" in rule and "do not show balance" in rule for rule in result.rules)
     assert balance([system()]).flattered == (False,)
 
@@ -100,6 +143,17 @@ def test_few_launches_have_a_range_and_one_has_nothing() -> None:
     )
     assert (stream.low, stream.meaning) == (pytest.approx(0.4 * 0.995 / 1.005), "range of 3 launches")
     assert all(cell.low is None and cell.meaning == "" for cell in balance([system(launches=1)]).cells[0])
+
+
+def test_a_range_below_the_roofline_is_not_called_an_interval() -> None:
+    """The bars of three launches in the roofline were once labelled 95 %."""
+    label = RunLabel("run-a", "run-a", "wall", ("categorical", 0))
+    for launches, meaning in ((3, "range of 3 launches"), (6, "95 %")):
+        figure = rooflines([system(launches=launches)], [label]).figure
+        assert figure is not None
+        marks = [line for line in figure.panels[0].lines if line.mode == "markers"]
+        assert marks and {line.meaning for line in marks} == {meaning}
+        assert all(line.band[0] is not None for line in marks)
 
 
 @pytest.mark.parametrize(

@@ -208,6 +208,26 @@ def test_a_run_that_lost_cases_is_incomplete() -> None:
     assert compare(few, few).exit_code == 0  # a baseline with too few launches has lost none either
 
 
+@pytest.mark.parametrize(
+    "flaw", [{"disturbed": "other programs used"}, {"oversubscribed": True}, {"sync": "mixed"}]
+)
+def test_cases_that_cannot_be_judged_because_of_b_are_lost(flaw: dict[str, object]) -> None:
+    """With nine of ten cases disturbed in B only, the exit code was once 0."""
+    a = [case(FAST, case=f"c{i}") for i in range(10)]
+    disturbed = [case(FAST, case=f"c{i}", **flaw) for i in range(9)]
+    result = compare(a, [*disturbed, a[9]])
+    assert (result.verdict, result.exit_code, len(result.lost)) == ("incomplete", 2, 9)
+    assert compare([*disturbed, a[9]], a).exit_code == 0  # what A could not judge is not lost by B
+    assert compare([*disturbed, a[9]], [*disturbed, a[9]]).lost == ()
+
+
+def test_values_that_are_not_positive_in_b_only_are_lost() -> None:
+    """A case whose times are 0 in B has no ratio, which must not count as no slower."""
+    a = [case(FAST, case=f"c{i}") for i in range(2)]
+    result = compare(a, [a[0], case([0.0] * 5, case="c1")])
+    assert (result.verdict, result.lost) == ("incomplete", ("c1",))
+
+
 @pytest.mark.parametrize("kind", ["independent", "shared", "lognormal", "bimodal"])
 def test_equal_runs_alarm_in_five_percent_at_most(kind: str) -> None:
     rng = np.random.default_rng(7)

@@ -78,12 +78,33 @@ def test_oversubscribed_congestion_is_not_explained() -> None:
     assert finding.importance < finding_of(6.0, [2, 3], BLOCKED).importance
 
 
-def test_a_network_that_keeps_traffic_apart() -> None:
+def impact_of(*factors: float) -> Finding:
+    """Return the finding about one victim and congestor with these mean impacts, one for each launch."""
     axes = (("victim", ("latency",)), ("congestor", ("alltoall",)), ("of", ("mean", "P99")))
-    calm = grids(
-        table_row(launch, [1.02, 1.1], name="impact", table_axes=axes, **CASE) for launch in range(5)
+    found = grids(
+        table_row(launch, [factor, 1.1 * factor], name="impact", table_axes=axes, **CASE)
+        for launch, factor in enumerate(factors)
     )
     whole = study("congestion", "impact", 1.02, "1")
-    (finding,) = findings([whole], calm, partial(nodes_of, run(BLOCKED)))
+    (finding,) = findings([whole], found, partial(nodes_of, run(BLOCKED)))
+    return finding
+
+
+def test_a_network_that_keeps_traffic_apart() -> None:
+    finding = impact_of(*[1.02] * 5)
     assert finding.headline == "Traffic of other ranks hardly matters"
     assert "a short message takes 1.02 times as long during an alltoall" in finding.detail
+
+
+@pytest.mark.parametrize(
+    ("factors", "ends"),
+    [([0.9, 1.1, 2.0, 2.5, 3.0], "interval 0.900 to 3.00"), ([2.0, 2.0], "too few launches")],
+)
+def test_an_impact_that_differs_between_launches_leaves_the_cost_open(
+    factors: list[float], ends: str
+) -> None:
+    """A factor of two whose interval contains 1 was once said to matter hardly."""
+    finding = impact_of(*factors)
+    words = "a short message takes 2.00 times as long during an alltoall"
+    assert finding.headline == f"Cannot say what traffic of other ranks costs: {words}, {ends}"
+    assert finding.factor is None

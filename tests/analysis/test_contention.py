@@ -178,18 +178,64 @@ def test_streams_of_all_against_those_of_one() -> None:
     assert len(share.evidence) == 2
 
 
-def test_an_interval_that_reaches_enough_is_no_contention() -> None:
-    shaky = case(
-        [0.4, 0.45, 0.5, 0.9, 1.0],
-        case="dense_cumulative/ranks=8",
-        benchmark="dense_cumulative",
-        metric="last_to_first",
-        unit="1",
-        ranks=8,
-        better="higher",
-    )
+def launches(benchmark: str, metric: str, values: Sequence[float], **changes: Any) -> Summary:
+    fields = {"case": f"{benchmark}/ranks=8", "bytes": 4096, "ranks": 8, "better": "higher", "unit": "B/s"}
+    return case(values, benchmark=benchmark, metric=metric, **fields | changes)
+
+
+SHAKY = [0.4, 0.45, 0.5, 0.9, 1.0]
+
+
+def test_an_interval_that_contains_enough_and_less_says_nothing() -> None:
+    """Pairs that keep 50 % were once called free of contention, because one launch kept all."""
+    shaky = launches("dense_cumulative", "last_to_first", SHAKY, unit="1")
     (finding,) = findings_of_kind([shaky], BLOCKED, "shared-resource")
-    assert "points to" not in finding.headline
+    assert finding.headline == (
+        "Cannot say whether simultaneous pairs limit each other: 4 pairs between both halves of the ranks "
+        "(4 KiB) at once keep 50 % of the bandwidth of one alone, interval 40 % to 100 %"
+    )
+    assert finding.factor is None and "points to" not in finding.headline
+    streams = [
+        launches("streaming", "pair_bandwidth", SHAKY),
+        launches("streaming", "pair_bandwidth", [1.0] * 5, case=ALONE, axes={"pairs": "alone"}),
+    ]
+    (finding,) = findings_of_kind(streams, BLOCKED, "shared-resource")
+    assert finding.headline.startswith("Cannot say") and finding.headline.endswith("interval 40 % to 100 %")
+
+
+def test_one_launch_that_differs_leaves_the_rings_open() -> None:
+    """Rings of 1.00 GB/s against 500 MB/s, with one low launch, were once called equally fast."""
+    natural = launches("ring", "natural_bandwidth", [0.4e9, 1e9, 1e9, 1e9, 1e9])
+    random = launches("ring", "random_bandwidth", [0.5e9] * 5)
+    (rings,) = findings_of_kind([natural, random], BLOCKED, "rings")
+    assert rings.headline == (
+        "Cannot say whether rings in random order are slower than in rank order: they get 0.500 times the "
+        "bandwidth of rings in rank order, interval 0.500 to 1.25"
+    )
+    assert rings.factor is None and "cost of crossing" not in rings.detail
+
+
+def test_a_contention_factor_is_stated_with_an_interval_that_excludes_none() -> None:
+    """The factor of b_eff once ignored all intervals."""
+    alone, whole = study("b_eff", "pingpong_bandwidth", 0.9e9), study("b_eff", "b_eff_per_process", 0.3e9)
+    shaky = launches("b_eff", "at_lmax_per_process", [value * 1e9 for value in SHAKY], bytes=None)
+    (open_,) = findings_of_kind([alone, whole, shaky], ONE_NODE, "contention")
+    assert open_.headline.startswith("Cannot say what it costs that all ranks communicate: with all 8 ranks")
+    assert open_.headline.endswith("contention factor 1.80, interval 0.891 to 2.27")
+    assert open_.factor is None and "share its memory" not in open_.detail
+
+
+def test_few_launches_leave_comparisons_open_unless_they_are_predictions() -> None:
+    def pair(**changes: Any) -> list[Summary]:
+        of = [("ring", "natural_bandwidth", 1e9), ("ring", "random_bandwidth", 0.5e9)]
+        ratio = launches("dense_pairwise", "middle_to_first", [0.5], unit="1", **changes)
+        return [launches(name, metric, [value], **changes) for name, metric, value in of] + [ratio]
+
+    for kind in ("rings", "phases"):
+        (measured,) = findings_of_kind(pair(), BLOCKED, kind)
+        assert measured.headline.startswith("Cannot say") and measured.headline.endswith("too few launches")
+        (predicted,) = findings_of_kind(pair(clock="simulated"), BLOCKED, kind)
+        assert "0.500 times the bandwidth" in predicted.headline and predicted.factor == 0.5
 
 
 @pytest.mark.parametrize(

@@ -91,15 +91,48 @@ def test_messages_both_ways() -> None:
 )
 def test_slow_collectives(benchmark: str, messages: int) -> None:
     one = PINGPONG[3].median
+    near = placed(0, 0, 0, 0)
     assert not findings_of_kind(
-        [*PINGPONG, collective(benchmark, 2.9 * messages * one, 4)], "slow-collective"
+        [*PINGPONG, collective(benchmark, 2.9 * messages * one, 4)], "slow-collective", ranks=near
     )
     (finding,) = findings_of_kind(
-        [*PINGPONG, collective(benchmark, 6 * messages * one, 4)], "slow-collective"
+        [*PINGPONG, collective(benchmark, 6 * messages * one, 4)], "slow-collective", ranks=near
     )
     assert f"{benchmark} of 8 B on 4 ranks takes 6.00 times as long" in finding.headline
     assert f"the {counted(messages, 'message')} in succession" in finding.detail
     assert finding.severity == "warning"
+
+
+def placed(*nodes: int) -> list[dict[str, Any]]:
+    """Return the ranks of a launch on these nodes."""
+    return [{"rank": rank, "host": f"n{node}", "node": node} for rank, node in enumerate(nodes)]
+
+
+NEAR = [case([2e-6] * 5)]
+FAR = [case([8e-6] * 5, case="pingpong/ranks=2/distance=2", axes={"distance": 2, "world": 4})]
+
+
+@pytest.mark.parametrize(
+    ("pingpongs", "nodes", "factor", "both_ways"),
+    [
+        (NEAR, (0, 0, 0, 0), "10.0", ["warning"]),  # the barrier on 4 ranks takes two messages in succession
+        (NEAR + FAR, (0, 0, 1, 1), None, ["info"]),  # 2.5 times those between nodes
+        (NEAR, (0, 0, 1, 1), None, []),  # there is no ping-pong between nodes
+        (NEAR, (0, 1, 0, 1), "10.0", ["warning"]),  # the ping-pong of ranks 0 and 1 is between nodes
+        (NEAR + FAR, (), None, []),  # nodes are unknown
+    ],
+)
+def test_collectives_across_nodes_are_compared_with_a_ping_pong_between_nodes(
+    pingpongs: list[Summary], nodes: tuple[int, ...], factor: str | None, both_ways: list[str]
+) -> None:
+    """A normal barrier across nodes was once called slow beside a ping-pong within a node."""
+    summaries = [*pingpongs, collective("barrier", 40e-6, 4, None)]
+    found = findings_of_kind(summaries, "slow-collective", ranks=placed(*nodes))
+    assert len(found) == (factor is not None)
+    assert not factor or f"takes {factor} times as long as the ping-pong suggests" in found[0].headline
+    ring = collective("sendrecv", 20e-6, 4)
+    across = findings_of_kind([*pingpongs, ring], "both-ways", ranks=placed(*nodes))
+    assert [one.severity for one in across] == both_ways
 
 
 def test_a_barrier_has_no_size() -> None:

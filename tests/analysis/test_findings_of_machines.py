@@ -94,6 +94,17 @@ def test_oversubscribed_and_disturbed_values_are_left_out(unfair: dict[str, Any]
     assert not findings_by_kind(machine("a", barrier(1e-6, 2e-6)), slow)
 
 
+@pytest.mark.parametrize(("clock", "kinds"), [("wall", set()), ("simulated", {"leader"})])
+def test_measured_values_of_one_launch_lead_nowhere(clock: str, kinds: set[str]) -> None:
+    """Two measured machines with one launch each have no intervals, which once counted as a difference."""
+
+    def once(label: str, time: float) -> Machine:
+        about: dict[str, Any] = {"benchmark": "barrier", "bytes": None, "case": "barrier/ranks=2"}
+        return Machine(label, (), summarise(case_rows([time], run=label, clock=clock, **about)), {})
+
+    assert set(findings_by_kind(once("a", 1e-6), once("b", 1.2e-6))) == kinds
+
+
 def test_cost_of_simultaneous_messages_both_ways() -> None:
     one_way: Values = {("pingpong", 2, 1 << 20): 1e-3, ("pingping", 2, 1 << 20): 1e-3}
     both: Values = {("pingpong", 2, 1 << 20): 1e-3, ("pingping", 2, 1 << 20): 2e-3}

@@ -13,7 +13,7 @@ import pytest
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.scaling.caveats import doubts
-from kiviat.analysis.scaling.curve import Curve
+from kiviat.analysis.scaling.curve import Curve, Point
 from kiviat.analysis.scaling.energy import numbers_in
 from kiviat.analysis.scaling.equivalence import equals
 from kiviat.analysis.scaling.problem_size import size_of
@@ -223,6 +223,30 @@ def test_strong_and_weak_scaling_are_distinguished(rows: list[Row], kind: str, w
     assert (found.kind, found.why) == (kind, why)
 
 
+def test_neighbouring_numbers_of_ranks_are_told_by_what_differs_less() -> None:
+    """On 15 and 16 ranks, messages of 8 B once scaled strongly, as totals of 120 and 128 B differ by 6 %."""
+
+    def kind(benchmark: str, size: int | None = None, **sizes: tuple[int, int]) -> str:
+        rows = [
+            replace(
+                row,
+                bytes=size,
+                axes={name: given[row.ranks - 15] for name, given in sizes.items() if name == "n"},
+                notes={name: str(given[row.ranks - 15]) for name, given in sizes.items() if name != "n"},
+            )
+            for row in scaling_rows("run-a", amdahl(0.1), benchmark=benchmark, axes={}, ranks=(15, 16))
+            if row.metric == "time"
+        ]
+        return only([source(scaling_run(ranks=(15, 16)), rows)]).kind
+
+    assert kind("allreduce", 8) == kind("allreduce", 0) == "weak"
+    assert kind("hpccg", rows=(1500, 1600)) == "weak"
+    assert kind("hpccg", rows=(1500, 1500)) == "strong"
+    assert kind("hpccg", rows=(1500, 1510)) == "strong"  # rounded
+    assert kind("hpccg", rows=(1500, 1590)) == "weak"
+    assert kind("fft", n=(1 << 20, 1 << 20)) == "strong"
+
+
 def test_sizes_in_notes_tell_too() -> None:
     rows = [
         replace(row, notes={"rows": str(1000 * row.ranks)})
@@ -400,6 +424,31 @@ def test_how_many_ranks_of_one_machine_equal_some_of_another() -> None:
     assert of_fast[32].ranks == pytest.approx(32 / 3)
 
 
+def test_points_that_are_not_fair_equal_nothing() -> None:
+    """Ranks that shared cores, or that other programs disturbed, once counted as equivalent to others."""
+    fast = [
+        replace(row, disturbed="other programs used 1.00 of 2 processors" if row.ranks == 4 else None)
+        for row in scaling_rows("fast", lambda p: 10 / p, noise=0)
+    ]
+    slow = [
+        replace(row, oversubscribed=row.ranks > 8) for row in scaling_rows("slow", lambda p: 30 / p, noise=0)
+    ]
+    runs = [source(scaling_run(name), rows, name) for name, rows in (("fast", fast), ("slow", slow))]
+    found = equals(only(runs))
+    of_slow = {one.as_many: one for one in found if one.machine == "slow"}
+    assert [of_slow[count].ranks for count in (1, 2)] == pytest.approx([3, 6])
+    assert (of_slow[4].ranks, of_slow[4].words) == (None, "disturbed on fast")
+    assert of_slow[8].words == (
+        "more than 8 do, beyond what was measured (16 and 32 left out: oversubscribed)"
+    )
+    of_fast = {one.as_many: one for one in found if one.machine == "fast"}
+    assert of_fast[8].ranks == pytest.approx(8 / 3)  # between 2 and 8 ranks
+    assert (of_fast[32].ranks, of_fast[32].words) == (None, "oversubscribed on slow")
+    crowded = [replace(row, oversubscribed=True) for row in slow]
+    nothing = equals(only([runs[0], source(scaling_run("slow"), crowded, "slow")]))
+    assert "all points of slow are oversubscribed or disturbed" in {one.words for one in nothing}
+
+
 def test_bounds_of_what_equals_come_from_both_machines() -> None:
     runs = scaling_run("a"), scaling_run("b")
     study = only(
@@ -492,6 +541,31 @@ def test_sockets_observed_count_and_nodes_where_watts_are_of_nodes() -> None:
     points = curve(rows, machine=declared(200.0, "node")).points
     assert [(point.nodes, point.power.watts) for point in points[2:4]] == [(1, 200), (2, 400)]
     assert numbers_in("0,2-4") == ["0", "2", "3", "4"]
+
+
+def test_sockets_that_unbound_ranks_may_use_are_not_in_use() -> None:
+    """One unbound rank on a node of two sockets once used both, and twice the watts declared per socket."""
+
+    def point(ranks: int, sockets: list[str], cores: int | None) -> Point:
+        run = scaling_run_json(ranks=(1, 2, 4), machine={**declared(95.0), "cores": cores})
+        for launch in run["launches"]:
+            for rank in launch["ranks"]:
+                rank["sockets"] = sockets[rank["rank"]]
+        rows = scaling_rows("run-a", amdahl(0.0), ranks=(1, 2, 4))
+        (found,) = only([source(Run.from_json(run), rows)]).curves
+        return next(one for one in found.points if one.ranks == ranks)
+
+    free = ["0-1"] * 4
+    one = point(1, free, 4)
+    assert (one.sockets, one.power.watts, one.power.joules) == (None, None, None)
+    assert one.power.words == (
+        "declared: 95 W per socket (command line), but ranks are not bound to a socket"
+    )
+    assert point(2, free, 4).sockets is point(4, free, None).sockets is None
+    assert (point(4, free, 4).sockets, point(4, free, 4).power.watts) == (2, 190.0)  # they fill the node
+    assert point(4, ["0", "1", "0-1", "0-1"], 8).sockets == 2  # the first two use both
+    assert point(4, ["0", "0", "0", "0-1"], 8).sockets is None
+    assert point(4, ["0", "0", "0", ""], 8).power.words.endswith("but how many are used is not known")
 
 
 def test_nodes_and_sockets_are_those_of_launches_of_that_size() -> None:

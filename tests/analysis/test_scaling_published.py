@@ -122,6 +122,71 @@ def test_sockets_watts_and_peaks_of_a_machine() -> None:
     assert verdicts_by_claim(modelled("a laptop", lambda p: 1.0)) == {}
 
 
+def measured(name: str, time: Callable[[int], float], **about: Any) -> Source:
+    """Return measurements of a machine that is named after one of the paper's (--machine)."""
+    run = scaling_run(name, RANKS, machine={**scaling_run_json()["machine"], "name": name})
+    return Source(name, (run,), program_rows(name, time, RANKS, **about))
+
+
+def crowded(source: Source, *ranks: int) -> Source:
+    """Return the source with more ranks than cores on these numbers of ranks."""
+    rows = [replace(row, oversubscribed=row.ranks in ranks) for row in source.rows]
+    return replace(source, rows=rows)
+
+
+@pytest.mark.parametrize(
+    ("serial", "noise", "verdict"),
+    [(0.5, 0.01, "agrees"), (0.001, 0.01, "disagrees"), (1 / 63, 0.05, "cannot tell")],
+)
+def test_a_measured_efficiency_is_poor_only_beyond_the_scatter(
+    serial: float, noise: float, verdict: str
+) -> None:
+    """With a serial fraction of 1/63, 64 ranks have an efficiency of one half, which noise hides."""
+    about: dict[str, Any] = {"benchmark": "lj", "kind": "strong", "notes": {"atoms": "32000"}}
+    source = measured(CLUSTER, amdahl(serial), noise=noise, **about)
+    one = verdicts_by_claim(source)["S-027", "poor"]
+    assert one.verdict == verdict
+    assert one.words.endswith("within the variation between launches") == (verdict == "cannot tell")
+    base = verdicts_by_claim(crowded(source, 1))["S-027", "poor"]
+    assert base.verdict == "cannot tell" and base.words.startswith("the point on 1 rank, to which")
+
+
+@pytest.mark.parametrize(("at_64", "verdict"), [(1.1, "agrees"), (1.24, "cannot tell"), (1.5, "disagrees")])
+def test_a_measured_machine_nearly_catches_up_only_beyond_the_scatter(at_64: float, verdict: str) -> None:
+    about: dict[str, Any] = {
+        "benchmark": "lj",
+        "kind": "strong",
+        "notes": {"atoms": "4194304"},
+        "noise": 0.03,
+    }
+    found = verdicts_by_claim(
+        measured(SICORTEX, lambda p: (at_64 if p == 64 else 4) / p, **about),
+        measured(CLUSTER, lambda p: 1 / p, seed=2, **about),
+    )
+    assert found["S-028", "nearly"].verdict == verdict
+
+
+def test_oversubscribed_points_confirm_nothing_about_a_machine() -> None:
+    """Peak rates, sockets and power once came from ranks that shared cores, too."""
+    whole = measured(SICORTEX, constant(1.0))
+    words = {row: one.words for (row, _), one in verdicts_by_claim(crowded(whole, 64)).items()}
+    assert words["S-041"].endswith("on 8 ranks") and words["S-039"] == "no result on 64 ranks"
+    nothing = verdicts_by_claim(crowded(whole, *RANKS))
+    for row, asks in (("S-041", "peak"), ("S-039", "sockets"), ("S-031", "watts")):
+        one = nothing[row, asks]
+        assert (one.verdict, one.words) == ("cannot tell", "all points are oversubscribed or disturbed")
+
+
+@pytest.mark.parametrize(("rate", "verdict"), [(1.0, "agrees"), (100.0, "cannot tell"), (200.0, "disagrees")])
+def test_a_measured_rate_exceeds_a_peak_only_beyond_the_scatter(rate: float, verdict: str) -> None:
+    """`rate` is in percent of the peak that S-041 states."""
+    (peak,) = (row.number for row in all_rows() if row.id == "S-041")
+    assert peak is not None
+    seconds = 64e9 / peak.value / (rate / 100)
+    source = measured(SICORTEX, constant(seconds), noise=0.05)
+    assert verdicts_by_claim(source)["S-041", "peak"].verdict == verdict
+
+
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.5, "agrees"), (1.01, "cannot tell"), (0.5, "disagrees")])
 def test_measured_differences_count_beyond_the_scatter(ratio: float, verdict: str) -> None:
     """A difference between measured machines counts only if it exceeds the scatter of launches.

@@ -61,6 +61,20 @@ def test_ranks_that_are_all_as_near() -> None:
     assert "as long to the farthest rank as to the nearest" in finding.headline
 
 
+def test_latencies_that_overlap_leave_the_distance_open() -> None:
+    """Twice the latency, with one fast launch, was once called as long as to the nearest rank."""
+    near, far = (
+        case(
+            [value * 1e-6 for value in values],
+            **{"benchmark": "distance", "metric": f"{end}_latency", "ranks": 8, "case": "distance/ranks=8"},
+        )
+        for end, values in (("nearest", [1.0] * 5), ("farthest", [0.9, 2.0, 2.0, 2.0, 2.0]))
+    )
+    (finding,) = findings_of([near, far])
+    assert finding.headline.startswith("Cannot say whether short messages take longer to the farthest rank")
+    assert finding.headline.endswith("2.00 times the latency of the nearest, interval 0.900 to 2.00")
+
+
 def test_the_slowest_of_all_pairs_is_named_beside_the_fastest() -> None:
     """The page of all_pairs once had two maps, and no finding about them."""
     values = {"latency_min": (1e-6, "s"), "latency_max": (3e-6, "s")}

@@ -48,6 +48,7 @@ from kiviat.report.facts.runs import labels as run_labels
 from kiviat.report.study.paper_page import render_study
 from kiviat.report.study.platforms import platforms
 from tests.profiler.made_up import halo_profile
+from tests.report.hpcc import hpcc_rows, hpcc_run
 from tests.report.modelled import ONCE, model, simulated_run
 from tests.report.synthetic import failed, make_run, row
 
@@ -143,13 +144,17 @@ def test_sentences_are_put_to_machines_that_the_paper_does_not_know() -> None:
     here = make_run("here")
     about: dict[str, Any] = {"benchmark": "sendrecv", "bytes": 1 << 20}
     rows = [
-        row("x", "bandwidth", "B/s", "higher", value, **about, case=f"sendrecv/{n}", ranks=n)
+        row("x", "bandwidth", "B/s", "higher", value, **about, case=f"sendrecv/{n}", ranks=n, launch=launch)
         for n, value in ((2, 9e9), (4, 5e9), (8, 3e9))
+        for launch in range(5)
     ]
     study = replace(STUDY, paper="saini-ciotti-gunney")
     foreign = [one for one in verdicts_on(verdicts(study, [results(here, rows)]), "H-057") if one.foreign]
     assert [one.verdict.holds for one in foreign] == [True]
     assert (summed(foreign).judged, summed(foreign).foreign) == (0, (1, 1))
+    crowded = [replace(one, oversubscribed=one.ranks == 8) for one in rows]
+    judged = verdicts_on(verdicts(study, [results(here, crowded)]), "H-057")
+    assert not any(one.foreign for one in judged)
 
 
 def test_every_row_of_the_paper_is_used_once_or_by_machine() -> None:
@@ -303,6 +308,71 @@ def test_launches_are_presented_as_in_the_paper(statistic: str, over: str, point
     assert ("range of 3 and 3 launches" in html) == bool(over)  # the range of the ratio of medians
     assert (f"{statistic} of launches</button>" in html) == bool(statistic)
     assert ("median of launches</button>" in html) == bool(statistic)  # Kiviat's own, beside it
+
+
+def barriers(**changes: Any) -> list[Any]:
+    """Return measured barriers on 2 and 4 ranks, five launches each; `changes` are of those on 4."""
+    return [
+        row(
+            "x",
+            "time",
+            "s",
+            "lower",
+            ranks * 1e-6 * (1 + launch / 100),
+            **{"benchmark": "barrier", "bytes": None, "case": f"barrier/ranks={ranks}", "ranks": ranks},
+            **{"launch": launch, **(changes if ranks == 4 else {})},
+        )
+        for ranks in (2, 4)
+        for launch in range(5)
+    ]
+
+
+WHY = "other programs used 1.90 of 2 processors"
+
+
+@pytest.mark.parametrize(
+    ("changes", "marked"), [({"oversubscribed": True}, "oversubscribed"), ({"disturbed": WHY}, "disturbed")]
+)
+def test_values_without_a_verdict_are_marked_in_figures_and_tables(
+    changes: dict[str, Any], marked: str
+) -> None:
+    here = results(make_run("here"), barriers(**changes))
+    value = here.look(Quantity(Case("barrier", 4), "time"))
+    assert (value.low, value.high) == (pytest.approx(4e-6), pytest.approx(4.16e-6))
+    assert (value.oversubscribed, value.disturbed) == (marked == "oversubscribed", marked == "disturbed")
+    curves = (StudyCurve("barrier.time"), StudyCurve("barrier.time", over="barrier.time"))
+    figure = StudyFigure("4", "t", "ranks", curves)
+    for one in drawn(figure, [here]):
+        assert one.remarks == ("", marked)
+    table = StudyTable("1", "t", (StudyColumn("barrier", "barrier.time"),))
+    lines = table_lines(table, [here], STUDY)
+    assert [line.cells[0].remarks for line in lines] == ["", marked]
+    html = render_study(replace(STUDY, figures=(figure,), tables=(table,)), [here], [])
+    assert html.count(f": {marked} at 4 ranks</p>") == 2
+    assert html.count(f'<span class="below">{marked}</span>') == 1
+    sound = results(make_run("here"), barriers())
+    assert f"{marked} at" not in render_study(replace(STUDY, figures=(figure,)), [sound], [])
+
+
+def test_values_without_a_verdict_have_no_error() -> None:
+    """A value of shared cores stands beside the published one, but not with the error against it."""
+    about: dict[str, Any] = {"benchmark": "b_eff", "bytes": None, "ranks": 256, "case": "b_eff/ranks=256"}
+    run = make_run("here")
+    run = replace(run, machine=replace(run.machine, name=ALTIX))
+    study = replace(STUDY, tables=(StudyTable("1", "t", (StudyColumn("b_eff", "b_eff.b_eff"),)),))
+    for oversubscribed, below in ((False, "published 47.2 GB/s, -15 %"), (True, "published 47.2 GB/s")):
+        rows = [row("x", "b_eff", "B/s", "higher", 40e9, **about, oversubscribed=oversubscribed)]
+        assert f'<span class="below">{below}</span>' in render_study(study, [results(run, rows)], [])
+
+
+def test_a_machine_has_the_badges_of_all_its_runs() -> None:
+    """Only the first run's badges were once shown, so that oversubscribed arrangements looked sound."""
+    first, second = make_run("here"), make_run("more", launch={"oversubscribed": True})
+    rows = barriers()
+    here = replace(results(first, rows), runs=(first, second))
+    html = render_study(STUDY, [here], [])
+    assert html.count("<b>Oversubscribed.</b>") == 1
+    assert "<b>Oversubscribed.</b>" not in render_study(STUDY, [results(first, rows)], [])
 
 
 def test_efficiency_is_that_of_kiviat_scaling() -> None:
@@ -577,6 +647,21 @@ def test_ratios_of_hpcc_are_drawn_against_hpl() -> None:
     assert [(x, value) for x, value, _ in one.points] == [(2, 0.2), (4, 0.125)]
     study = replace(STUDY, figures=(total,))
     assert '"noun":"flop/s"' in render_study(study, [balanced()], []).replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("launches", "ratio", "quotient"),
+    [(3, "range of 3 launches", "range of 3 and 3 launches"), (6, "87 % at least", "95 %")],
+)
+def test_bounds_of_ratios_are_named_as_what_they_are(launches: int, ratio: str, quotient: str) -> None:
+    """Ranges of three launches, and intervals of 87 %, were once labelled 95 %."""
+    real = results(hpcc_run(), hpcc_rows(launches=launches))
+    for curve, meaning in (
+        (StudyCurve("balance.stream"), ratio),
+        (StudyCurve("stream.copy", over="stream.triad"), quotient),
+    ):
+        (one,) = drawn(StudyFigure("4", "t", "ranks", (curve,)), [real])
+        assert one.points[0][2] is not None and one.meaning == meaning
 
 
 def test_a_table_is_drawn_as_a_kiviat_diagram() -> None:

@@ -130,7 +130,9 @@ def test_a_slower_run_is_found(make_run: MakeRun) -> None:
     a, b = make_run(), make_run(factor=1.5)
     result = kiviat.compare(a.path, kiviat.load(b.path))
     assert result.verdict == "worse"
-    assert [row["ratio"] for row in result.rows()] == pytest.approx([1.5] * 3)
+    assert [row["ratio"] for row in result.rows()] == pytest.approx([1.5] * 4)
+    assert [(row["group"], row["cases"]) for row in result.rows()] == [(None, 1)] * 3 + [("pingpong", 3)]
+    assert "pingpong, 3 cases" in result._repr_html_()
     assert kiviat.compare(b.path, a.path).verdict == "better"
     assert kiviat.compare(a.path, a.path, metric="bandwidth").verdict == "no difference"
     assert "worse" in result._repr_html_()
@@ -143,9 +145,9 @@ def test_a_slower_run_is_found(make_run: MakeRun) -> None:
 def test_results_without_stored_rows_have_frames_too(make_run: MakeRun) -> None:
     pytest.importorskip("pandas")
     frame = kiviat.compare(make_run().path, make_run().path).to_pandas()
-    assert frame["ratio"].tolist() == pytest.approx([1.0] * 3)
+    assert frame["ratio"].tolist() == pytest.approx([1.0] * 4)  # three cases, and their mean
     assert frame["survives"].dtype == bool
-    assert frame["note"].tolist() == [""] * 3
+    assert frame["note"].tolist() == [""] * 4
 
 
 def test_names_from_outside_are_escaped(path: Path) -> None:
@@ -180,7 +182,7 @@ def test_a_run_named_in_two_ways_is_loaded_once(path: Path, monkeypatch: pytest.
     assert len(runs) == len(runs.runs) == 1
     assert len(kiviat.Runs([runs[0], *kiviat.load(path)])) == 1
     assert [run.path for run in read([path.name, path])] == [Path(path.name)]  # commands print it so
-    assert len(kiviat.compare(runs, kiviat.Runs([runs[0], runs[0]])).rows()) == 3
+    assert len(kiviat.compare(runs, kiviat.Runs([runs[0], runs[0]])).rows()) == 4
 
 
 def test_runs_outlive_a_change_of_the_working_directory(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from kiviat.analysis.hpcc.balance import AXES, Cell
 from kiviat.record import Table
+from kiviat.report.balance.text import cell_text
 from kiviat.store import RunDirectory
 from tests.cli.conftest import Kiviat
 from tests.report.hpcc import hpcc_rows, hpcc_run_json
@@ -42,6 +46,7 @@ def hpcc(tmp_path: Path) -> Make:
                 if watts and row.benchmark == "hpl":
                     axes = (("kernel", ("hpl",)), ("node", ("n0", "n1")))
                     tables = (Table("power", "W", "lower", axes, (watts, watts)),)
+                one = replace(one, disturbed=row.disturbed, oversubscribed=row.oversubscribed)
                 run.append(replace(one, axes=row.axes, metrics=(its,), tables=tables, notes=notes))
             run.finish()
         return run
@@ -93,7 +98,9 @@ def test_a_run_alone_stands_beside_the_largest_published_values(
             "has no largest ratio; it is farthest from the largest in STREAM copy / HPL: 14 % of it."
         )
         and said[3].startswith("Of the published machines ARCHER, Cirrus and Athena are nearest; ")
-        and said[4:] == ["balance.html"]
+        and said[4] == "HPL runs at 80 % of DGEMM."
+        and [remark.partition(":")[0] for remark in said[5:]]
+        == ["DGEMM", "STREAM triad", "FFT", "balance.html"]
     )
     page = (tmp_path / "balance.html").read_text()
     assert page.startswith("<!doctype html>") and "kiviat-picture" in page
@@ -135,6 +142,36 @@ def test_ratios_for_other_programs(kiviat: Kiviat, hpcc: Make) -> None:
     assert rows[0]["axis"] == "hpl" and rows[0]["value"] > 0
     lines = kiviat("balance", "--format", "csv").stdout.splitlines()
     assert lines[0].startswith("system,axis,title,unit,value,") and len(lines) == len(rows) + 1
+
+
+def test_rows_for_programs_tell_what_the_table_does(kiviat: Kiviat, hpcc: Make) -> None:
+    """CSV once had published bounds and ends of ranges as values, and did not say what was published."""
+    hpcc(launches=3, without=("ptrans",))
+    words = ("balance", "last", "--with", "all", "--rules", "keep")
+    head, *lines = kiviat(*words).stdout.splitlines()[: 1 + len(AXES)]
+    systems = re.split(r" {2,}", head.strip())[:-1]
+    shown = [re.split(r" {2,}", line)[1:-1] for line in lines]
+    rows = list(csv.DictReader(kiviat(*words, "--format", "csv").stdout.splitlines()))
+    assert [row["system"] for row in rows[:: len(AXES)]] == systems and len(systems) > 3
+    for number, row in enumerate(rows):
+        line, column = divmod(number, len(AXES))
+        value, upper = (float(row[name]) if row[name] else None for name in ("value", "upper"))
+        cell = Cell(value, relation=row["relation"], upper=upper, reason=row["reason"])
+        assert cell_text(AXES[column], cell) == shown[column][line]
+    assert {row["meaning"] for row in rows if row["low"]} == {"range of 3 launches"}
+    assert [row["origin"] for row in rows[:: len(AXES)]] == ["measured", *["published"] * (len(systems) - 1)]
+    assert (rows[0]["processes"], rows[0]["disturbed"], rows[-1]["disturbed"]) == ("4", "False", "")
+    assert "NEC SX-8" in {row["holder"] for row in rows}
+
+
+def test_a_disturbed_run_is_not_judged(kiviat: Kiviat, hpcc: Make) -> None:
+    """The terminal once named what limits a disturbed run, without a word about the disturbance."""
+    hpcc(disturbed="other programs used 1.00 of 2 processors")
+    told = kiviat("balance").stdout
+    assert "What limits this machine cannot be determined (other programs disturbed kernels)." in told
+    assert "Other programs disturbed kernels, which changes the results. Measure again" in told
+    rows = json.loads(kiviat("balance", "--format", "json").stdout)
+    assert rows[0]["disturbed"] is True and rows[0]["oversubscribed"] is False
 
 
 def test_energy_that_was_declared_says_so(kiviat: Kiviat, hpcc: Make, tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 
 from kiviat.cli.main import main
@@ -115,7 +116,62 @@ def test_compare(kiviat: Kiviat, make_run: Make, factor: float, verdict: str, st
     assert data["verdict"] == verdict
     assert [case["ratio"] for case in data["cases"]] == [pytest.approx(factor)] * 3
     rows = list(csv.DictReader(io.StringIO(kiviat("compare", a.id, b.id, "--format", "csv").stdout)))
-    assert [float(row["ratio"]) for row in rows] == [pytest.approx(factor)] * 3
+    assert [float(row["ratio"]) for row in rows] == [pytest.approx(factor)] * 4
+    assert [(row["group"], row["cases"]) for row in rows] == [("", "1")] * 3 + [("pingpong", "3")]
+
+
+def stored(folder: Path, name: str, times: Mapping[int, Sequence[float]]) -> str:
+    """Make a ping-pong run with these times, by message size and launch, and return its identifier."""
+    with RunDirectory.create(folder / "runs", name, machine=MACHINE, plan=PLAN) as run:
+        for index in range(5):
+            run.set_launch(launch(index, index, outcome="ok", exit=0))
+            for size, seconds in times.items():
+                case = f"pingpong/ranks=2/bytes={size}"
+                one = metric(samples=None, p50=seconds[index], mean=seconds[index])
+                run.append(record(run.id, case, index, bytes=size, metrics=(one,)))
+        run.finish()
+    return run.id
+
+
+def test_compare_tells_programs_of_a_group_that_alone_is_worse(kiviat: Kiviat, tmp_path: Path) -> None:
+    """Forty cases that are each 2.5 % slower are worse by their mean only, which CSV and JSON once lacked."""
+    logs = 0.02 * np.random.default_rng(6).standard_normal((2, 40, 5))
+    before, after = 1e-6 * np.exp(logs[0]), 1.025e-6 * np.exp(logs[1])
+    names = [
+        stored(tmp_path, name, {1 + place: one for place, one in enumerate(times.tolist())})
+        for name, times in (("before", before), ("after", after))
+    ]
+    done = kiviat("compare", *names)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1] == (
+        "worse: no single case is shown to be, but the geometric mean of pingpong (40 cases) is, even after "
+        "correction for the number of comparisons"
+    )
+    data = json.loads(kiviat("compare", *names, "--format", "json").stdout)
+    assert len(data["cases"]) == 40 and not any(case["survives"] for case in data["cases"])
+    (group,) = data["groups"]
+    assert (group["group"], group["cases"], group["verdict"]) == ("pingpong", 40, "worse")
+    assert group["survives"] and group["adjusted_p"] < 0.05 and group["low"] > 1
+    rows = list(csv.DictReader(io.StringIO(kiviat("compare", *names, "--format", "csv").stdout)))
+    assert [(row["group"], row["verdict"]) for row in rows if row["survives"] == "True"] == [
+        ("pingpong", "worse")
+    ]
+
+
+def test_compare_tells_programs_of_lost_cases(kiviat: Kiviat, tmp_path: Path) -> None:
+    """CSV once lacked the cases that B lost, which alone make the comparison incomplete."""
+    times = [1.00e-6, 1.01e-6, 1.02e-6, 1.03e-6, 1.04e-6]
+    names = [stored(tmp_path, "before", {8: times, 64: times}), stored(tmp_path, "after", {8: times})]
+    done = kiviat("compare", *names)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (
+        2,
+        "incomplete: 1 of 2 cases of A is missing in B or cannot be judged there; none of the others is "
+        "shown to be worse",
+    )
+    lost = "pingpong/ranks=2/bytes=64"
+    assert json.loads(kiviat("compare", *names, "--format", "json").stdout)["lost"] == [lost]
+    rows = list(csv.DictReader(io.StringIO(kiviat("compare", *names, "--format", "csv").stdout)))
+    assert [(row["case"], row["note"]) for row in rows if row["lost"] == "True"] == [(lost, "only in A")]
 
 
 def test_compare_by_bandwidth_knows_that_more_is_better(kiviat: Kiviat, make_run: Make) -> None:

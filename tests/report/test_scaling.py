@@ -15,13 +15,23 @@ from kiviat.analysis.published.curves import scaling_verdicts
 from kiviat.analysis.scaling.reading import Reading, readings
 from kiviat.analysis.scaling.series import Selection, Source, Study, scaling
 from kiviat.record import Row
+from kiviat.record.run import Run
 from kiviat.report.facts.runs import labels
 from kiviat.report.html.symbols import STROKES
 from kiviat.report.scaling.page import render_scaling
 
 from .charts import curves
 from .conftest import Open
-from .scaling_runs import CLUSTER, SICORTEX, amdahl, modelled, scaling_rows, scaling_run, scaling_run_json
+from .scaling_runs import (
+    CLUSTER,
+    SICORTEX,
+    amdahl,
+    modelled,
+    scaling_rows,
+    scaling_run,
+    scaling_run_json,
+    source,
+)
 
 SIMULATED: dict[str, Any] = {"substrate": "simulated", "clock": "simulated"}
 LARGEST = 64
@@ -170,6 +180,21 @@ def test_what_was_published_stands_beside_the_figures_that_it_is_of(open_page: O
     assert "SiCortex (simulated) on 64 ranks 64.0 times the speed of 1 rank, efficiency 100 %;" in told
     # Without a machine from the papers, the page has no table or heading of published claims.
     assert "As published" not in everything()[1]
+
+
+def test_power_without_known_sockets_has_a_table_and_no_figure() -> None:
+    """The page of a run whose watts are declared per node, and whose sockets are unknown, once failed."""
+    run = scaling_run_json()
+    run["machine"]["declared_watts"] = {"value": 115, "per": "node", "source": "command line"}
+    for launch in run["launches"]:
+        for rank in launch["ranks"]:
+            del rank["sockets"]
+    sources = [source(Run.from_json(run), scaling_rows("run-a", amdahl(0.03)))]
+    found = readings(scaling(sources, Selection()), sources)
+    assert {point.sockets for point in found[0].study.curves[0].points} == {None}
+    html = render_scaling(found, sources, [])
+    assert "declared: 115 W per node (command line)" in html
+    assert "against sockets in use" not in html
 
 
 def test_marks_without_law_and_bars_are_joined(open_page: Open) -> None:

@@ -203,7 +203,7 @@ def test_rates_of_ranks_that_wait_for_processors_answer_no_claim() -> None:
     runs, rows, tables = study()
     rows = [replace(one, oversubscribed=True) for one in rows]
     nodes = {"cyclic": [rank % 16 for rank in range(64)], "blocked": [rank // 4 for rank in range(64)]}
-    _, claims = sharings(
+    shared, claims = sharings(
         runs,
         summarise(rows),
         grids(tables),
@@ -211,6 +211,11 @@ def test_rates_of_ranks_that_wait_for_processors_answer_no_claim() -> None:
         earlier_traits(),
     )
     assert [place for place, *_ in said(claims)] == ["4.4 / Fig 8"]
+    # The rates are shown and marked, but not shaded.
+    assert part(shared, "Performance")[1:] == (
+        cell("1", ("1.00 Gop/s", "oversubscribed"), None),
+        cell("1.20", ("1.20 Gop/s", "oversubscribed"), None),
+    )
 
 
 def test_bounds_of_the_paper_hold_or_do_not() -> None:

@@ -131,9 +131,10 @@ class Comparison:
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """Cases of `a` that `b` lacks, or has too few launches of for a verdict where `a` has enough."""
-        short = (one.case for one in self.cases if one.b.launches < MIN_LAUNCHES <= one.a.launches)
-        return (*self.only_a, *short)
+        """Cases of `a` that `b` lacks, or that have no verdict because of `b` alone."""
+        untested = [one for one in self.cases if one.change.verdict == "no verdict"]
+        by_b = (one.case for one in untested if _is_testable(one.a) and not _is_testable(one.b))
+        return (*self.only_a, *by_b)
 
     @property
     def exit_code(self) -> int:
@@ -212,6 +213,13 @@ def _obstacle(a: Summary, b: Summary) -> str | None:
     if min(a.launches, b.launches) < MIN_LAUNCHES:
         return f"too few launches: {a.launches} and {b.launches}, of {MIN_LAUNCHES} needed"
     return None
+
+
+def _is_testable(one: Summary) -> bool:
+    """Return whether nothing in a case itself prevents a verdict, whatever it is compared with."""
+    enough = one.launches >= MIN_LAUNCHES or one.clock == "simulated"
+    alike = not one.oversubscribed and not one.disturbed and one.sync != MIXED
+    return enough and alike and min(one.launch_medians) > 0
 
 
 def _unlike(a: Summary, b: Summary) -> str | None:

@@ -15,7 +15,7 @@ from kiviat.api.arguments import refuse_unknown, words
 from kiviat.api.runs import Named, Run, Runs, named
 from kiviat.api.table import Table, Tabular
 from kiviat.record import InputError, write_whole
-from kiviat.report.balance.text import cell_text, sentences
+from kiviat.report.balance.text import cell_text, remarks, sentences
 from kiviat.report.facts.runs import labels
 from kiviat.report.html import fragment
 
@@ -36,7 +36,10 @@ class BalanceResult(Tabular):
 
     @property
     def table(self) -> Table:
-        """One row for each system and axis; a missing value has a reason."""
+        """One row for each system and axis; a missing value has a reason.
+
+        `relation`, `upper` and `holder` are those of published values, `meaning` is that of `low` and `high`.
+        """
         return Table.of(
             [
                 {
@@ -45,11 +48,21 @@ class BalanceResult(Tabular):
                     "title": axis.title,
                     "unit": axis.unit,
                     "value": cell.value,
+                    "relation": cell.relation,
+                    "upper": cell.upper,
+                    "holder": cell.holder,
                     "low": cell.low,
                     "high": cell.high,
+                    "meaning": cell.meaning,
+                    "extrapolated": "; ".join(cell.extrapolated),
                     "reason": cell.reason,
+                    "origin": system.origin,
+                    "processes": system.whole.processes,
+                    "oversubscribed": None if published else system.whole.oversubscribed,
+                    "disturbed": None if published else system.whole.disturbed,
                 }
                 for system, cells in zip(self.details.systems, self.details.cells, strict=True)
+                for published in (system.origin == "published",)
                 for axis, cell in zip(AXES, cells, strict=True)
             ]
         )
@@ -76,7 +89,8 @@ class BalanceResult(Tabular):
             for system, line in columns
         ]
         heads, *lines = zip(["", *(axis.title for axis in AXES)], *cells, strict=True)
-        return drawn + fragment.items(self.sentences) + fragment.table(heads, lines)
+        said = fragment.items([*self.sentences, *remarks(self.details)])
+        return drawn + said + fragment.table(heads, lines)
 
 
 def balance(

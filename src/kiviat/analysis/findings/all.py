@@ -47,7 +47,7 @@ def findings(
         own_grids = [grid for grid in grids if grid.run == run.id]
         where = partial(nodes_of, run)
         compared = [
-            *performance.findings(own, run.machine.caches),
+            *performance.findings(own, where, run.machine.caches),
             *contention.findings(own, where),
             *congestion.findings(own, own_grids, where),
             *overhead_and_links.findings(own, own_grids, where, partial(host_of, run)),

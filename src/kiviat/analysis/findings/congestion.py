@@ -10,7 +10,16 @@ import numpy as np
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings.contention import NodesOf, chosen
-from kiviat.analysis.findings.finding import ALIKE, SHARED_CORES, UNKNOWN_NODES, Finding, evidence
+from kiviat.analysis.findings.finding import (
+    ALIKE,
+    SHARED_CORES,
+    UNKNOWN_NODES,
+    Ends,
+    Finding,
+    cannot_say,
+    ends_of,
+    evidence,
+)
 from kiviat.record.units import three_digits
 
 
@@ -56,21 +65,37 @@ def findings(summaries: Sequence[Summary], grids: Sequence[Grid], nodes_of: Node
     if not found:
         return
     worst = max(found, key=lambda impact: impact.mean)
+
+    def ends(impact: Impact) -> Ends:
+        return ends_of(impact.mean, impact.low, impact.high, whole.clock)
+
+    widest = max(found, key=lambda impact: ends(impact)[1])
     shared, certain = _shared(whole, tables.get("victims"), nodes_of)
-    felt = worst.mean > ALIKE and (worst.low is None or worst.low > 1)
-    times = f"{three_digits(worst.mean)} times as long"
+    felt = worst.mean > ALIKE and ends(worst)[0] > 1
+    calm = not felt and ends(widest)[1] < ALIKE
     if felt:
-        headline = f"During {_words(worst.congestor)} of other ranks, {_CALLS[worst.victim]} takes {times}"
+        headline = (
+            f"During {_words(worst.congestor)} of other ranks, {_CALLS[worst.victim]} takes "
+            f"{three_digits(worst.mean)} times as long"
+        )
         detail = f"Mean of calls; the 99th percentile takes {three_digits(worst.p99)} times as long. {shared}"
-    else:
+    elif calm:
         headline = "Traffic of other ranks hardly matters"
-        detail = f"At worst, {_CALLS[worst.victim]} takes {times} during {_words(worst.congestor)}. {shared}"
+        detail = f"At worst, {_takes(worst)}. {shared}"
+    else:
+        headline = cannot_say("congestion", _takes(widest), ends(widest))
+        detail = f"Mean of calls. {shared}"
     importance = 0.45 + 0.25 * min(1.0, (worst.mean - 1) / 9) if felt and certain else 0.4
-    factor = worst.mean if felt else ALIKE
+    factor = worst.mean if felt else ALIKE if calm else None
     yield Finding("congestion", importance, headline, detail, evidence(whole), factor=factor)
 
 
 _CALLS = {"latency": "a short message", "bandwidth": "a window of long messages", "allreduce": "an allreduce"}
+
+
+def _takes(impact: Impact) -> str:
+    times = three_digits(impact.mean)
+    return f"{_CALLS[impact.victim]} takes {times} times as long during {_words(impact.congestor)}"
 
 
 def _words(congestor: str) -> str:

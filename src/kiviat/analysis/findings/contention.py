@@ -9,16 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kiviat.analysis.aggregate.nodes import Nodes
+from kiviat.analysis.aggregate.nodes import Nodes, Pair
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.finding import (
     ALIKE,
     SHARED_CORES,
     UNKNOWN_NODES,
+    Ends,
     Evidence,
     Finding,
     apart,
+    cannot_say,
+    differs,
+    ends,
     evidence,
+    quotient_ends,
 )
 from kiviat.analysis.findings.shared_resource import ENOUGH, Verdict, far_pairs, near_pairs, shared
 from kiviat.record.units import format_size, format_value, three_digits
@@ -58,11 +63,12 @@ def chosen(summaries: Sequence[Summary], benchmark: str, metric: str, **axes: st
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Simultaneous pairs: the share of one pair's bandwidth that each keeps, and the verdict."""
+    """Simultaneous pairs: the share of one pair's bandwidth that each keeps, its interval and a verdict."""
 
     what: str
     ranks: int
     share: float
+    ends: Ends
     verdict: Verdict
     evidence: Evidence
 
@@ -78,26 +84,29 @@ def _sharing(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Sharin
                 f"{ratio.ranks // 2} pairs {where} ({format_size(ratio.bytes)})",
                 ratio.ranks,
                 ratio.median,
-                shared(_best_case(ratio), pairs(ratio.ranks), nodes_of(ratio.ranks), ratio.oversubscribed),
+                ends(ratio),
+                _verdict(ratio.median, ends(ratio), pairs(ratio.ranks), nodes_of(ratio.ranks), ratio),
                 evidence(ratio),
             )
     alone = chosen(summaries, "streaming", "pair_bandwidth", pairs="alone")
     together = chosen(summaries, "streaming", "pair_bandwidth")
     if alone and together and alone.ranks == together.ranks >= 4:
-        share = together.median / alone.median
-        best = share if apart(together, alone) else 1.0
+        share, of = together.median / alone.median, quotient_ends(together, alone)
         yield Sharing(
             f"{together.ranks // 2} streams between both halves of the ranks",
             together.ranks,
             share,
-            shared(best, far_pairs(together.ranks), nodes_of(together.ranks), together.oversubscribed),
+            of,
+            _verdict(share, of, far_pairs(together.ranks), nodes_of(together.ranks), together),
             evidence(alone, together),
         )
 
 
-def _best_case(ratio: Summary) -> float:
-    """Return the median, or 1 if the interval includes no contention."""
-    return 1.0 if ratio.high is not None and ratio.high >= ENOUGH else ratio.median
+def _verdict(share: float, of: Ends, pairs: Sequence[Pair], nodes: Nodes | None, where: Summary) -> Verdict:
+    """Return what limits the pairs; "unclear" if the interval of their share contains the limit `ENOUGH`."""
+    if of[0] < ENOUGH <= of[1]:
+        return Verdict("unclear", f"Without contention, each pair would keep {_percent(ENOUGH)} or more.")
+    return shared(share, pairs, nodes, where.oversubscribed)
 
 
 def _shared(sharing: Sharing) -> Finding:
@@ -112,6 +121,9 @@ def _shared(sharing: Sharing) -> Finding:
             sharing.evidence,
             factor=1 / ENOUGH,
         )
+    if resource == "unclear":
+        headline = cannot_say("shared-resource", keeps, sharing.ends, _percent)
+        return Finding("shared-resource", 0.4, headline, sharing.verdict.reason, sharing.evidence)
     points = f", which points to {_RESOURCES[resource]}" if resource in _RESOURCES else ""
     importance = 0.72 if points else 0.5
     return Finding(
@@ -137,15 +149,21 @@ def _b_eff(summaries: Sequence[Summary], nodes_of: NodesOf, sharing: Sequence[Sh
     if not plainest:
         return
     loaded, alone, whole = (plainest[0][metric] for metric in _B_EFF)
-    factor = alone.median / loaded.median
-    headline = (
-        f"With all {loaded.ranks} ranks communicating, each gets {_rate(loaded)} of a ping-pong's "
-        f"{_rate(alone)}: contention factor {three_digits(factor)}"
+    factor, (low, high) = alone.median / loaded.median, quotient_ends(alone, loaded)
+    words = (
+        f"all {loaded.ranks} ranks communicating, each gets {_rate(loaded)} of a ping-pong's {_rate(alone)}: "
+        f"contention factor {three_digits(factor)}"
     )
     detail = (
         f"b_eff per process at its largest message, compared with ranks 0 and 1 alone. Over all sizes "
-        f"b_eff is {_rate(whole)} per process. {_why(factor, loaded, nodes_of(loaded.ranks), sharing)}"
+        f"b_eff is {_rate(whole)} per process."
     )
+    if low < 1 / ENOUGH <= high:
+        headline = cannot_say("contention", f"with {words}", (low, high))
+        yield Finding("contention", 0.4, headline, detail, evidence(loaded, alone, whole))
+        return
+    headline = f"With {words}"
+    detail = f"{detail} {_why(factor, loaded, nodes_of(loaded.ranks), sharing)}"
     importance = 0.45 + 0.25 * min(1.0, max(0.0, factor - 1) / 4)
     found = max(factor, 1 / ENOUGH)  # smaller factors count as no contention
     yield Finding("contention", importance, headline, detail, evidence(loaded, alone, whole), factor=found)
@@ -174,19 +192,21 @@ def _rings(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding]
     random = chosen(summaries, "ring", "random_bandwidth") or chosen(summaries, "b_eff", "randoms")
     if not (natural and random and natural.ranks == random.ranks > 2):
         return
-    ratio = random.median / natural.median
-    differ = not 1 / ALIKE < ratio < ALIKE and apart(*sorted((natural, random), key=lambda s: s.median))
-    headline = (
-        f"Rings in random order get {three_digits(ratio)} times the bandwidth of rings in rank order"
-        if differ
-        else "Rings in random order are as fast as rings in rank order"
-    )
+    ratio, of = random.median / natural.median, quotient_ends(random, natural)
+    differ = differs(ratio, of)
+    words = f"get {three_digits(ratio)} times the bandwidth of rings in rank order"
+    if differ is None:
+        headline = cannot_say("rings", f"they {words}", of)
+    elif differ:
+        headline = f"Rings in random order {words}"
+    else:
+        headline = "Rings in random order are as fast as rings in rank order"
     detail = (
         f"{_rate(random)} against {_rate(natural)}, {natural.ranks} ranks. "
         f"{_crossing_of_rings(natural, nodes_of(natural.ranks), ratio if differ else 1.0)}"
     )
     importance = 0.45 + 0.2 * min(1.0, abs(1 - ratio)) if differ else 0.25
-    found = ratio if differ else ALIKE
+    found = None if differ is None else ratio if differ else ALIKE
     yield Finding("rings", importance, headline, detail, evidence(natural, random), factor=found)
 
 
@@ -220,16 +240,18 @@ def _phases(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding
         ratio = chosen(summaries, benchmark, "middle_to_first")
         if ratio is None:
             continue
-        differ = not 1 / ALIKE < ratio.median < ALIKE and (
-            ratio.low is None or ratio.high is None or not ratio.low <= 1 <= ratio.high
-        )
+        differ = differs(ratio.median, ends(ratio))
         name = {"dense_pairwise": "Pairs at growing distance"}.get(benchmark, "Total exchange")
-        headline = (
-            f"{name}: phases with the farthest partners get {three_digits(ratio.median)} times the "
-            f"bandwidth of the first ({format_size(ratio.bytes)})"
-            if differ
-            else f"{name}: far partners cost nothing extra ({format_size(ratio.bytes)})"
+        words = (
+            f"phases with the farthest partners get {three_digits(ratio.median)} times the bandwidth of the "
+            f"first ({format_size(ratio.bytes)})"
         )
+        if differ is None:
+            headline = cannot_say("phases", f"in {name.lower()}, {words}", ends(ratio))
+        elif differ:
+            headline = f"{name}: {words}"
+        else:
+            headline = f"{name}: far partners cost nothing extra ({format_size(ratio.bytes)})"
         importance = 0.4 + 0.25 * min(1.0, abs(1 - ratio.median)) if differ else 0.25
         yield Finding(
             "phases",
@@ -237,7 +259,7 @@ def _phases(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding
             headline,
             _crossing_of_phases(ratio, nodes_of(ratio.ranks)),
             evidence(ratio),
-            factor=ratio.median if differ else ALIKE,
+            factor=None if differ is None else ratio.median if differ else ALIKE,
         )
 
 

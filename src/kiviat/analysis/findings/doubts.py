@@ -17,22 +17,10 @@ from kiviat.analysis.aggregate.known_errors import (
     known_errors,
 )
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.findings.finding import Finding
+from kiviat.analysis.findings.finding import ABOUT, Finding
 from kiviat.record.run import Run
 from kiviat.record.units import three_digits
 
-# Subject of each kind of finding in the sentence "Cannot say …".
-_ABOUT = {
-    "contention": "what it costs that all ranks communicate",
-    "shared-resource": "whether simultaneous pairs limit each other",
-    "rings": "whether rings in random order are slower than in rank order",
-    "phases": "whether far partners cost more than near ones",
-    "bisection": "whether bisection bandwidth depends on the halves",
-    "congestion": "what traffic of other ranks costs",
-    "both-ways": "what messages both ways at once cost",
-    "slow-collective": "whether collectives are slow",
-    "power-of-two": "whether numbers of ranks other than powers of two are slow",
-}
 # Kinds of quantities whose errors the evidence also mentions, although the finding does not compare them.
 _BESIDE = {"contention": "b_eff"}
 _IMPORTANCE = 0.3
@@ -72,7 +60,7 @@ def _weighed(
         what = (" and ".join(filter(None, untested)) or "part of this") if tested else "this"
         told = f"No published value tests the model on {what}."
         return replace(finding, detail=f"{finding.detail} {told}".strip())
-    about = _ABOUT.get(finding.kind, "this")
+    about = ABOUT.get(finding.kind, "this")
     return Finding(
         finding.kind,
         min(finding.importance, _IMPORTANCE),

@@ -1,7 +1,8 @@
 """Findings that compare several machines: leaders, crossings of curves, and relative costs.
 
-Two values count as different if their intervals do not overlap and they differ by at least a tenth. Results
-of oversubscribed cores, and those disturbed by other programs, are ignored.
+Two values count as different if their intervals do not overlap and they differ by at least a tenth; measured
+values without an interval do not. Results of oversubscribed cores, and those disturbed by other programs, are
+ignored.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from itertools import combinations, pairwise
 
 from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.findings.finding import Evidence, Finding
+from kiviat.analysis.findings.finding import Evidence, Finding, apart
 from kiviat.record.run import Run
 from kiviat.record.traits import TraitsByName
 from kiviat.record.units import counted, format_size, format_value, listed, three_digits
@@ -131,10 +132,9 @@ def _better(one: Summary, other: Summary) -> float:
 
 
 def _apart(one: Summary, other: Summary) -> bool:
-    """Return whether two values differ by at least a tenth and their intervals, if known, do not overlap."""
+    """Return whether two values differ by at least a tenth, and their intervals do not overlap."""
     low, high = sorted((one, other), key=lambda each: each.median)
-    disjoint = low.high is None or high.low is None or low.high < high.low
-    return disjoint and high.median > _APART * low.median
+    return apart(low, high) and high.median > _APART * low.median
 
 
 # ---- Comparison of machines

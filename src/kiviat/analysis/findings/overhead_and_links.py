@@ -10,7 +10,15 @@ from kiviat.analysis.aggregate.pair_matrices import Sick, sick
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings.contention import NodesOf, chosen
-from kiviat.analysis.findings.finding import ALIKE, Finding, apart, evidence
+from kiviat.analysis.findings.finding import (
+    ALIKE,
+    Finding,
+    apart,
+    cannot_say,
+    differs,
+    evidence,
+    quotient_ends,
+)
 from kiviat.record.units import format_size, format_value, three_digits
 
 HostOf = Callable[[int], str | None]  # rank to host name
@@ -84,12 +92,16 @@ def _distance(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Findi
     near, far = latencies
     if near is None or far is None or near.ranks < 4:
         return
-    factor = far.median / near.median
-    if 1 / ALIKE < factor < ALIKE or not apart(*sorted((near, far), key=lambda each: each.median)):
-        headline, importance = "Short messages take as long to the farthest rank as to the nearest", 0.25
-    else:
-        headline = f"The farthest rank has {three_digits(factor)} times the latency of the nearest"
+    factor, of = far.median / near.median, quotient_ends(far, near)
+    differ = differs(factor, of)
+    words = f"has {three_digits(factor)} times the latency of the nearest"
+    if differ is None:
+        headline, importance = cannot_say("distance", f"the farthest {words}", of), 0.25
+    elif differ:
+        headline = f"The farthest rank {words}"
         importance = 0.4 + 0.2 * min(1.0, abs(factor - 1) / 5)
+    else:
+        headline, importance = "Short messages take as long to the farthest rank as to the nearest", 0.25
     headline += ", oversubscribed" if near.oversubscribed else ""
     detail = f"{_value(near)} from rank 0 to rank 1, {_value(far)} to the farthest, 8 B"
     if rates[0] and rates[1]:

@@ -6,13 +6,17 @@ Oversubscribed results are excluded, except from the headline, which mentions th
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 
 from kiviat.analysis.aggregate.curves import bandwidth, curve, half_bandwidth_size, size_of, time_at
 from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.findings.contention import NodesOf
 from kiviat.analysis.findings.finding import Finding, apart, evidence, named
 from kiviat.analysis.loggp import eager_limit, fit_loggp, pieces_of, switch_where, switch_words
 from kiviat.analysis.statistics.changepoints import Switch
+from kiviat.record.plain import whole_number
 from kiviat.record.run import Cache
 from kiviat.record.units import counted, format_bytes, format_size, format_value, three_digits
 
@@ -27,17 +31,47 @@ _SLOW_BOTH_WAYS = 3.0
 _BOTH_WAYS = {"pingping": 1, "sendrecv": 1, "exchange": 2}
 
 
-def findings(summaries: Sequence[Summary], caches: Sequence[Cache] = ()) -> Iterator[Finding]:
-    """Return all findings about the machine of one run, which has these `caches`."""
+# Number of ranks to the times of one message at a time between such ranks.
+_OneWay = Callable[[int], Sequence[Summary]]
+
+
+def findings(
+    summaries: Sequence[Summary], nodes_of: NodesOf, caches: Sequence[Cache] = ()
+) -> Iterator[Finding]:
+    """Return all findings about the machine of one run; `nodes_of` returns the nodes of its ranks."""
     yield from _headline(curve(summaries, "pingpong"))
     fair = [summary for summary in summaries if not summary.oversubscribed]
     pingpong = curve(fair, "pingpong")
     yield from _half_bandwidth(pingpong, {one.case for one in fair if one.metric == "bandwidth"})
     yield from _switches(pingpong, caches)
     yield from _poor_fit(fair, pingpong)
-    yield from _both_ways(fair, pingpong)
-    yield from _slow_collective(fair, pingpong)
+    far = _between_nodes(fair, nodes_of)
+
+    @cache
+    def one_way(ranks: int) -> Sequence[Summary]:
+        """Return the ping-pong of ranks 0 and 1, or one between nodes if the ranks are on several."""
+        nodes = nodes_of(ranks)
+        if ranks <= 2 or (nodes is not None and nodes.count(ranks) == 1):
+            return pingpong
+        return () if nodes is None else far
+
+    yield from _both_ways(fair, one_way)
+    yield from _slow_collective(fair, one_way)
     yield from _odd_ranks(fair)
+
+
+def _between_nodes(summaries: Sequence[Summary], nodes_of: NodesOf) -> list[Summary]:
+    """Return the ping-pong of rank 0 and the nearest rank, in number, on another node; empty without one."""
+    by_distance: dict[int, list[Summary]] = {}
+    for one in summaries:
+        distance = whole_number(str(one.axes.get("distance", 1)))
+        if one.benchmark == "pingpong" and distance and one.axes.keys() <= {"distance", "world"}:
+            by_distance.setdefault(distance, []).append(replace(one, axes={}))
+    for distance, points in sorted(by_distance.items()):
+        nodes = nodes_of(distance + 1)
+        if nodes is not None and not nodes.near(0, distance):
+            return curve(points, "pingpong")
+    return []
 
 
 def _headline(points: Sequence[Summary]) -> Iterator[Finding]:
@@ -138,14 +172,15 @@ def _poor_fit(summaries: Sequence[Summary], points: Sequence[Summary]) -> Iterat
     )
 
 
-def _both_ways(summaries: Sequence[Summary], pingpong: Sequence[Summary]) -> Iterator[Finding]:
-    alone = {size_of(point): point for point in pingpong}
+def _both_ways(summaries: Sequence[Summary], one_way: _OneWay) -> Iterator[Finding]:
     for benchmark, messages in _BOTH_WAYS.items():
-        points = [point for point in curve(summaries, benchmark) if size_of(point) in alone]
+        found = curve(summaries, benchmark)
+        alone = {size_of(point): point for point in one_way(found[0].ranks)} if found else {}
+        points = [point for point in found if size_of(point) in alone]
         if not points:
             continue
 
-        def cost(point: Summary, messages: int = messages) -> float:
+        def cost(point: Summary, messages: int = messages, alone: Mapping[int, Summary] = alone) -> float:
             return point.median / (messages * alone[size_of(point)].median)
 
         worst = max(points, key=cost)
@@ -173,13 +208,14 @@ def _messages(benchmark: str, ranks: int) -> int | None:
     return steps.get(benchmark) or steps.get(benchmark.removeprefix("i"))
 
 
-def _slow_collective(summaries: Sequence[Summary], pingpong: Sequence[Summary]) -> Iterator[Finding]:
+def _slow_collective(summaries: Sequence[Summary], one_way: _OneWay) -> Iterator[Finding]:
+    """Report the collective that takes longest, compared with its messages in succession."""
     slow: list[tuple[float, Summary, int, float]] = []
     for summary in summaries:
         if summary.metric != "time" or summary.axes:
             continue
         messages = _messages(summary.benchmark, summary.ranks)
-        one = time_at(pingpong, size_of(summary))
+        one = time_at(one_way(summary.ranks), size_of(summary))
         if messages and one:
             slow.append((summary.median / (messages * one), summary, messages, one))
     slow = [entry for entry in slow if entry[0] > _SLOW_COLLECTIVE]

@@ -24,7 +24,10 @@ _ONE = (0.75, 1.33)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`resource` is "none", "memory", "NIC", "network" or "unknown"; `reason` explains it in a sentence."""
+    """`resource` is "none", "memory", "NIC", "network" or "unknown"; `reason` explains it in a sentence.
+
+    "unclear": the pairs' share varies too much between launches to say whether anything limits them.
+    """
 
     resource: str
     reason: str

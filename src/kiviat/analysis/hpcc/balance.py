@@ -121,11 +121,29 @@ class Balance:
     flattered: tuple[bool, ...]
     placed: str = ""
 
-    def leads(self, line: int, column: int) -> bool:
+    def is_largest(self, line: int, column: int) -> bool:
         """Return whether a system has the largest value of an axis, and that is to its credit."""
         axis = AXES[column]
         flattered = axis.over_hpl and self.flattered[line]
         return axis.good and not flattered and self.share(line, column) == 1
+
+    def doubt(self, line: int, column: int) -> str:
+        """Return why the largest value of an axis is no lead; empty if it is one.
+
+        The interval of a measured value must lie above all other values and intervals.
+        """
+        system, low = self.systems[line], self.cells[line][column].low
+        others = [
+            end
+            for place, cells in enumerate(self.cells)
+            for end in (cells[column].value, cells[column].high, cells[column].upper)
+            if place != line and end is not None
+        ]
+        if system.whole.unfair or system.origin != "measured" or not others:
+            return system.whole.unfair
+        if low is None:
+            return "a single launch has no interval"
+        return "" if low > max(others) else "within the variation between launches"
 
     def share(self, line: int, column: int) -> float | None:
         """Return a value divided by the largest of its column, which the diagram draws; None if unknown."""

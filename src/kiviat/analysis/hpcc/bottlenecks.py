@@ -100,18 +100,19 @@ class Limits:
     @property
     def short(self) -> str:
         """Resources with their kernels, such as "memory (FFT and PTRANS) and the processor (HPL)"."""
-        return (
-            listed([f"{resource} ({listed(names)})" for resource, names in self.groups])
-            or "cannot be determined"
-        )
+        known = listed([f"{resource} ({listed(names)})" for resource, names in self.groups])
+        return known or f"cannot be determined{self._because}"
+
+    @property
+    def _because(self) -> str:
+        lacking = list(dict.fromkeys(reason for limit in self.unknown for reason in limit.missing))
+        return f" ({'; '.join(lacking) or 'no resource by itself accounts for enough of its time'})"
 
     @property
     def verdict(self) -> str:
         """One sentence that names the resources limiting most kernels of the machine."""
-        lacking = list(dict.fromkeys(reason for limit in self.unknown for reason in limit.missing))
-        because = f" ({'; '.join(lacking) or 'no resource by itself accounts for enough of its time'})"
         if not self.groups:
-            return f"What limits this machine cannot be determined{because}."
+            return f"What limits this machine cannot be determined{self._because}."
         most = len(self.groups[0][1])
         first = [resource for resource, names in self.groups if len(names) == most]
         if len(self.groups) == 1:
@@ -120,12 +121,15 @@ class Limits:
             head = f"{listed(first)} limit{'s' if len(first) == 1 else ''} this machine most"
             told = f"{head}: {', '.join(f'{listed(names)} by {resource}' for resource, names in self.groups)}"
         names = listed([limit.kernel for limit in self.unknown])
-        open_ = f"; what limits {names} cannot be determined{because}" if names else ""
+        open_ = f"; what limits {names} cannot be determined{self._because}" if names else ""
         return f"{told[:1].upper()}{told[1:]}{open_}{self.where}."
 
 
 def limits(size: Size) -> Limits:
-    """Return what limits each kernel of HPC Challenge on a system of this size."""
+    """Return what limits each kernel of HPC Challenge on a system of this size.
+
+    No resource is named if ranks shared cores or other programs disturbed the kernels.
+    """
     kernels = tuple(_limit(name, key, size, bounds) for name, key, bounds in _KERNELS)
     groups: dict[str, list[str]] = {}
     for limit in kernels:
@@ -156,7 +160,9 @@ def _limit(name: str, key: str, size: Size, bounds: Sequence[Reckoning]) -> Limi
     shares = [quantity.value / bound.rate for bound in valid]
     first = shares[0] if shares else None
     resources: tuple[str, ...] = ()
-    if first is not None and first >= _ENOUGH:
+    if size.unfair:
+        missing = [size.unfair]
+    elif first is not None and first >= _ENOUGH:
         resources = tuple(
             dict.fromkeys(
                 bound.resource for bound, share in zip(valid, shares, strict=True) if share >= _TIE * first

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.hpcc.balance import AXES, cell
+from kiviat.analysis.hpcc.balance import AXES, Cell, cell
 from kiviat.analysis.hpcc.quantities import Size, measured_system
 from kiviat.record.run import Run
 
 # The name under which figures and claims ask for them: "balance.stream".
 BALANCE = "balance"
+# The note that names the bounds of a ratio, which depend on the launches of both parts.
+BOUNDS = "bounds"
 # Rates of all processes together, in figures 1 and 3 of Saini et al.
 _TOTALS = {"ring_total": "ring_bandwidth", "copy_total": "copy"}
 
@@ -21,7 +23,8 @@ def ratios(runs: Sequence[Run], summaries: Sequence[Summary]) -> list[Summary]:
 
     `runs` are those of the machine; a ratio may come from several that place ranks alike. Metrics are the
     identifiers of `AXES`, and "ring_total" and "copy_total", the random ring bandwidth and STREAM copy of all
-    processes in B/s. Simulated kernels are extrapolated to full memory, as for `kiviat balance`.
+    processes in B/s. The note `BOUNDS` names the bounds of a ratio. Simulated kernels are extrapolated to
+    full memory, as for `kiviat balance`.
     """
     with_hpl = {one.run for one in summaries if one.benchmark == "hpl"}
     whole = next((run for run in runs if run.id in with_hpl), None)
@@ -43,10 +46,10 @@ def _of_size(size: Size, like: Summary) -> Iterator[Summary]:
         here = cell(axis, size)
         if here.value is not None:
             better = "higher" if axis.good else "lower"
-            yield _summary(like, axis.id, axis.unit, better, (here.value, here.low, here.high), size)
+            yield _summary(like, axis.id, axis.unit, better, here.value, size, here)
     for name, each in _TOTALS.items():
         if (value := size.total(each)) is not None:
-            yield _summary(like, name, "B/s", "higher", (value, None, None), size)
+            yield _summary(like, name, "B/s", "higher", value, size, Cell(value))
 
 
 def _summary(
@@ -54,10 +57,10 @@ def _summary(
     metric: str,
     unit: str,
     better: str,
-    value: tuple[float, float | None, float | None],
+    median: float,
     size: Size,
+    bounded: Cell,
 ) -> Summary:
-    median, low, high = value
     return replace(
         like,
         case=f"{BALANCE}/ranks={like.ranks}",
@@ -69,8 +72,8 @@ def _summary(
         better=better,
         oversubscribed=size.oversubscribed,
         median=median,
-        low=low,
-        high=high,
+        low=bounded.low,
+        high=bounded.high,
         minimum=None,
         maximum=None,
         mean=None,
@@ -79,7 +82,7 @@ def _summary(
         within=None,
         spread=None,
         launch_medians=(median,),
-        notes={},
+        notes={BOUNDS: bounded.meaning} if bounded.meaning else {},
         numbers={},
         disturbed=int(size.disturbed),
     )

@@ -133,6 +133,13 @@ class Size:
         value = self.value(name)
         return None if value is None or self.processes is None else value * self.processes
 
+    @property
+    def unfair(self) -> str:
+        """Why the results say nothing about the machine; empty if they do."""
+        if self.oversubscribed:
+            return "more processes than cores"
+        return "other programs disturbed kernels" if self.disturbed else ""
+
     def why(self, name: str) -> str:
         """Return the reason why the quantity is missing."""
         return self.missing.get(name) or f"{QUANTITIES[name].kernel} was not run"

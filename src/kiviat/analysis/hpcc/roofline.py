@@ -17,7 +17,10 @@ from kiviat.analysis.hpcc.quantities import Quantity, Size
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A kernel in the diagram: flop/s at its intensity in flop/B. `bound`: the roof at that intensity."""
+    """A kernel in the diagram: flop/s at its intensity in flop/B. `bound`: the roof at that intensity.
+
+    `meaning` names `low` and `high`, as that of `Quantity`.
+    """
 
     kernel: str
     intensity: float
@@ -25,6 +28,7 @@ class Point:
     rate: float
     low: float | None
     high: float | None
+    meaning: str
     bound: float
     case: str
 
@@ -136,6 +140,7 @@ def roofline(size: Size) -> Roofline | str:
                 rate=quantity.value * share,
                 low=None if quantity.low is None else quantity.low * share,
                 high=None if quantity.high is None else quantity.high * share,
+                meaning=quantity.meaning,
                 bound=min(flops, intensity * bandwidth),
                 case=quantity.case,
             )

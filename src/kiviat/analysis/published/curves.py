@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kiviat.analysis.published.question import Row, all_rows
-from kiviat.analysis.published.verdict import AGREES, CANNOT_TELL, DISAGREES, Verdict, keeps_bound
+from kiviat.analysis.published.verdict import AGREES, CANNOT_TELL, DISAGREES, WITHIN, Verdict, keeps_bound
 from kiviat.analysis.scaling.curve import Curve, Point
 from kiviat.analysis.scaling.equivalence import different, work
 from kiviat.analysis.scaling.series import Source, Study
@@ -73,8 +73,12 @@ def _of(
             if name in machines[curve.label]
             for point in curve.points
         ]
+        fair = [one for one in points if one[2].fair]
+        if points and not fair:
+            yield None, CANNOT_TELL, "all points are oversubscribed or disturbed", False
+            return
         assert isinstance(row.fact, Fact)
-        yield None, *_OF_MACHINES[claim.asks](points, row.fact, claim)
+        yield None, *_OF_MACHINES[claim.asks](fair, row.fact, claim)
         return
     found = False
     for study in studies:
@@ -121,7 +125,7 @@ def _quicker(study: Study, curve: Curve, other: Curve) -> Answer:
         return DISAGREES, f"{words}; less on {listed(list(map(str, slower)))}", predicted
     if all(_least(study, curve, one) > _most(study, other, two) for one, two in pairs):
         return AGREES, words, predicted
-    return CANNOT_TELL, f"{words}, within the variation between launches", predicted
+    return CANNOT_TELL, f"{words}, {WITHIN}", predicted
 
 
 def _least(study: Study, curve: Curve, point: Point) -> float:
@@ -146,10 +150,22 @@ def _nearly(study: Study, curve: Curve, other: Curve) -> Answer:
     pairs = _common(curve, other)
     if not pairs or pairs[-1][0].ranks < LARGE:
         return CANNOT_TELL, f"no common result on {LARGE} or more ranks", predicted
-    first, last = (work(study, two)[0] / work(study, one)[0] for one, two in (pairs[0], pairs[-1]))
-    few, many = (counted(one.ranks, "rank") for one, _ in (pairs[0], pairs[-1]))
+    ends = pairs[0], pairs[-1]
+    first, last = (work(study, two)[0] / work(study, one)[0] for one, two in ends)
+    few, many = (counted(one.ranks, "rank") for one, _ in ends)
     words = f"{three_digits(first)} times as long on {few}, {three_digits(last)} on {many}"
-    return AGREES if last <= NEARLY and last < first else DISAGREES, words, predicted
+    (first_low, first_high), (low, high) = (
+        (
+            _least(study, other, two) / _most(study, curve, one),
+            _most(study, other, two) / least if (least := _least(study, curve, one)) else math.inf,
+        )
+        for one, two in ends
+    )
+    if high <= NEARLY and high < first_low:
+        return AGREES, words, predicted
+    if low > NEARLY or low >= first_high:
+        return DISAGREES, words, predicted
+    return CANNOT_TELL, f"{words}, {WITHIN}", predicted
 
 
 def _poor(study: Study, curve: Curve) -> Answer:
@@ -157,10 +173,17 @@ def _poor(study: Study, curve: Curve) -> Answer:
     predicted = _predicted(curve)
     if not fair or fair[-1].ranks < LARGE:
         return CANNOT_TELL, f"no result on {LARGE} or more ranks", predicted
-    last = fair[-1]
-    efficiency = three_digits(100 * last.efficiency.value)
-    words = f"parallel efficiency {efficiency} % on {counted(last.ranks, 'rank')}"
-    return AGREES if last.efficiency.value < POOR else DISAGREES, words, predicted
+    base, last = curve.points[0], fair[-1]
+    if not base.fair:
+        on = counted(base.ranks, "rank")
+        why = f"the point on {on}, to which all others are compared, is oversubscribed or disturbed"
+        return CANNOT_TELL, why, predicted
+    value = last.efficiency.value
+    words = f"parallel efficiency {three_digits(100 * value)} % on {counted(last.ranks, 'rank')}"
+    bounds = (value, value) if predicted else last.efficiency.bounds if last.meaning == "95 %" else None
+    if bounds is None or bounds[0] < POOR <= bounds[1]:
+        return CANNOT_TELL, f"{words}, {WITHIN}", predicted
+    return AGREES if value < POOR else DISAGREES, words, predicted
 
 
 def _predicted(*curves: Curve) -> bool:
@@ -223,6 +246,10 @@ def _peak(points: Points, fact: Fact, claim: Claim) -> Answer:
     value, study, curve, point = max(rates, key=lambda one: one[0])
     most = format_value(value, "flop/J" if per_watt else "flop/s")
     words = f"{most} at most: {study.title}, {study.kind}, on {counted(point.ranks, 'rank')}"
+    # The rate per watt varies as the rate does.
+    low, high = (value * (end(study, curve, point) / point.value) for end in (_least, _most))
+    if low <= fact.value < high:
+        return CANNOT_TELL, f"{words}, {WITHIN}", _predicted(curve)
     return AGREES if value <= fact.value else DISAGREES, words, _predicted(curve)
 
 

@@ -78,7 +78,8 @@ class Quantity:
 class Value:
     """Value of a quantity in results, in `unit`; or None and the reason.
 
-    `disturbed`: other programs disturbed the measurement, so it is not used for judgements.
+    `disturbed`: other programs disturbed the measurement; `oversubscribed`: its ranks shared cores. Such
+    values are not judged. `low` and `high` are the 95 % interval over launches, None if it is unknown.
     """
 
     value: float | None
@@ -86,6 +87,9 @@ class Value:
     predicted: bool = False
     unit: str = ""
     disturbed: bool = False
+    oversubscribed: bool = False
+    low: float | None = None
+    high: float | None = None
 
 
 Lookup = Callable[[Quantity], Value]

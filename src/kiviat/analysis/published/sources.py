@@ -12,7 +12,7 @@ import numpy as np
 from kiviat.analysis.aggregate.nodes import Nodes, bytes_of, nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
-from kiviat.analysis.hpcc.derived import ratios
+from kiviat.analysis.hpcc.derived import BOUNDS, ratios
 from kiviat.analysis.profiles.by_node import by_node
 from kiviat.analysis.published.question import Case, Lookup, Quantity, Subject, Value
 from kiviat.analysis.published.results import NETWORK_BYTES
@@ -175,8 +175,18 @@ class MachineResults:
             return Value(None, self._reason(case, bool(near)))
         if case.per_node and quantity.metric in ("rate", "time") and placed[0].oversubscribed:
             return Value(None, f"{self.label}: ranks share cores, so their rates are meaningless")
-        disturbed = placed[0].disturbed > 0 and placed[0].unit != "B"  # others delay messages, and send none
-        return Value(placed[0].median, "", placed[0].clock == "simulated", placed[0].unit, disturbed)
+        one = placed[0]
+        timed = one.unit != "B"  # others delay messages, and send none
+        ranged = one.notes.get(BOUNDS, "").startswith("range")  # of too few launches for an interval
+        return Value(
+            one.median,
+            predicted=one.clock == "simulated",
+            unit=one.unit,
+            disturbed=timed and one.disturbed > 0,
+            oversubscribed=timed and one.oversubscribed,
+            low=None if ranged else one.low,
+            high=None if ranged else one.high,
+        )
 
     def _profiled(self, case: Case, metric: str, wanted: Mapping[str, Scalar]) -> Iterator[Value]:
         """Yield the values of a metric in profiles of the case."""

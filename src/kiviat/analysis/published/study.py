@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.hpcc.derived import BOUNDS
 from kiviat.analysis.published.cases import arrangement, measured
 from kiviat.analysis.published.curves import SCALING_FORMS, scaling_verdicts
 from kiviat.analysis.published.question import Case, Quantity, Row, all_rows
 from kiviat.analysis.published.sources import MachineResults, lookup_across
+from kiviat.analysis.published.text import remarks_text
 from kiviat.analysis.published.verdict import Verdict, judge, questions
 from kiviat.analysis.scaling.curve import ratio_of
 from kiviat.analysis.scaling.series import Selection, Source, scaling
@@ -41,7 +43,8 @@ class DrawnCurve:
 
     Points are x, value and, if known, an interval, which `meaning` names; `bytes` is the message size of the
     panel. With a `statistic` of the launches, the interval is from their minimum to their maximum. `cases`
-    are those of the points, empty for values of tables in records.
+    are those of the points, empty for values of tables in records. `remarks` says of each point whether it is
+    oversubscribed or disturbed.
     """
 
     machine: int
@@ -53,6 +56,7 @@ class DrawnCurve:
     statistic: str = ""
     meaning: str = "95 %"
     cases: tuple[Summary, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,8 @@ class Cell:
 
     `ratio` is the value divided by its denominator.
 
-    `comparable` is False if the benchmark had other settings than the paper's, as with --quick.
+    `comparable` is False if the benchmark had other settings than the paper's, as with --quick. `remarks`
+    says whether the value is oversubscribed or disturbed.
     """
 
     value: float | None
@@ -70,6 +75,7 @@ class Cell:
     ratio: float | None = None
     reason: str = ""
     comparable: bool = True
+    remarks: str = ""
 
 
 @dataclass(frozen=True)
@@ -199,33 +205,47 @@ def _drawn(
 ) -> Iterator[DrawnCurve]:
     for size in curve.bytes or (None,):
         if curve.table:
-            points, unit = _of_table(figure.x, machine, curve, size)
+            points, unit, words = _of_table(figure.x, machine, curve, size)
             if points:
                 at = tuple(sorted(points.values()))
-                yield DrawnCurve(place, number, curve.label, size, unit, at)
+                remarks = (words,) * len(at)
+                yield DrawnCurve(place, number, curve.label, size, unit, at, remarks=remarks)
         elif curve.over:
-            if not statistic and (quotients := _over(figure.x, machine, curve, size)):
-                yield DrawnCurve(place, number, curve.label, size, "1", quotients)
+            quotients, meaning, remarks = _over(figure.x, machine, curve, size)
+            if quotients and not statistic:
+                yield DrawnCurve(
+                    place, number, curve.label, size, "1", quotients, meaning=meaning, remarks=remarks
+                )
         elif cases := _cases_of(figure.x, machine, curve, size):
             at = tuple((x, *_value_of(one, statistic)) for x, one in sorted(cases.items()))
             own = tuple(cases[x] for x, *_ in at)
-            meaning = "minimum to maximum of launches" if statistic else "95 %"
-            yield DrawnCurve(place, number, curve.label, size, own[0].unit, at, statistic, meaning, own)
+            named = dict.fromkeys(one.notes.get(BOUNDS, "95 %") for one in own if one.low is not None)
+            meaning = "minimum to maximum of launches" if statistic else " or ".join(named)
+            remarks = tuple(map(remarks_text, own))
+            yield DrawnCurve(
+                place, number, curve.label, size, own[0].unit, at, statistic, meaning, own, remarks
+            )
 
 
 def _over(
     x: str, machine: MachineResults, curve: StudyCurve, size: int | None
-) -> tuple[tuple[float, float, Interval], ...]:
-    """Return the values of a curve over those of its other metric, where both have one."""
+) -> tuple[tuple[tuple[float, float, Interval], ...], str, tuple[str, ...]]:
+    """Return the values of a curve over those of its other metric, where both have one.
+
+    The text names their bounds, the last texts are the remarks on the values.
+    """
     own = _cases_of(x, machine, curve, size)
     others = _cases_of(x, machine, replace(curve, measures=curve.over), size)
-    found = []
+    found, remarks = [], []
+    meanings: dict[str, None] = {}
     for at in sorted(own.keys() & others.keys()):
         one, other = own[at], others[at]
         above, below = (np.array(case.launch_medians) for case in (one, other))
-        ratio, _ = ratio_of(above, below, one.clock)
+        ratio, meaning = ratio_of(above, below, one.clock)
         found.append((at, one.median / other.median, ratio.bounds))
-    return tuple(found)
+        meanings[meaning] = None
+        remarks.append(remarks_text(one, other))
+    return tuple(found), " or ".join(filter(None, meanings)), tuple(remarks)
 
 
 Points = dict[float, tuple[float, float, Interval]]
@@ -277,8 +297,13 @@ def _abscissa(x: str, machine: MachineResults, one: Summary) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _of_table(x: str, machine: MachineResults, curve: StudyCurve, size: int | None) -> tuple[Points, str]:
-    """Return the values of a table along one dimension, from the case on the most ranks."""
+def _of_table(
+    x: str, machine: MachineResults, curve: StudyCurve, size: int | None
+) -> tuple[Points, str, str]:
+    """Return the values of a table along one dimension, from the case on the most ranks.
+
+    After them their unit, and the remarks on the case.
+    """
     benchmark = curve.measures.split(".")[0]
     grids = [
         grid
@@ -291,7 +316,7 @@ def _of_table(x: str, machine: MachineResults, curve: StudyCurve, size: int | No
         and (curve.ranks is None or grid.ranks == curve.ranks)
     ]
     if not grids:
-        return {}, ""
+        return {}, "", ""
     grid = max(grids, key=lambda one: one.ranks)
     points: Points = {}
     for number, name in enumerate(grid.values_of(x)):
@@ -301,7 +326,8 @@ def _of_table(x: str, machine: MachineResults, curve: StudyCurve, size: int | No
             low = None if grid.low is None or grid.high is None else float(grid.low[number])
             band = None if low is None or grid.high is None else (low, float(grid.high[number]))
             points[at] = (at, value, band)
-    return points, grid.unit
+    own = [one for one in machine.summaries if (one.run, one.case) == (grid.run, grid.case)]
+    return points, grid.unit, remarks_text(*own)
 
 
 def table_lines(
@@ -360,7 +386,9 @@ def _cell(machine: MachineResults, study: StudyDefinition, column: StudyColumn, 
     published = _published(machine, study, column.measures, ranks, column.bytes)
     if not found:
         return Cell(None, "", published, reason="no result")
-    return Cell(found[0].median, found[0].unit, published, comparable=bool(same))
+    value = found[0]
+    remarks = remarks_text(value)
+    return Cell(value.median, value.unit, published, comparable=bool(same), remarks=remarks)
 
 
 def _published(
@@ -394,7 +422,7 @@ def _program_line(table: StudyTable, place: int, machine: MachineResults, progra
         if column.over and value.value is not None:
             base = machine.look(Quantity(arrangement(program, column.over, axes), table.measures))
             ratio = value.value / base.value if base.value else None
-        cells.append(Cell(value.value, value.unit, None, ratio, value.reason))
+        cells.append(Cell(value.value, value.unit, None, ratio, value.reason, remarks=remarks_text(value)))
     return TableLine(place, title, tuple(cells))
 
 
@@ -443,7 +471,7 @@ def _cell_of_metric(
 ) -> Cell:
     for one in machine.of(program, metric):
         if one.ranks == ranks and _is_of_table(table, machine, one):
-            return Cell(one.median, one.unit)
+            return Cell(one.median, one.unit, remarks=remarks_text(one))
     asked = Quantity(Case(program, ranks, None, dict(table.axes)), metric)
     return Cell(None, reason=machine.look(asked).reason)
 

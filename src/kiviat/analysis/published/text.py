@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.hpcc.balance import AXES
-from kiviat.analysis.published.question import Point, Row
+from kiviat.analysis.published.question import Point, Row, Value
 from kiviat.analysis.published.verdict import CANNOT_TELL, Verdict
 from kiviat.record.published import Fact
 from kiviat.record.units import UNAVAILABLE, counted, format_size, format_value, three_digits
@@ -102,6 +103,13 @@ def gap_text(verdict: Verdict) -> str:
 def verdict_text(verdict: Verdict) -> str:
     """Return the verdict, such as "agrees", with "predicted" if it rests on a model: "agrees, predicted"."""
     return verdict.verdict + (", predicted" if verdict.predicted and verdict.verdict != CANNOT_TELL else "")
+
+
+def remarks_text(*results: Summary | Value) -> str:
+    """Return "oversubscribed", "disturbed", both, or nothing; numbers of bytes do not depend on either."""
+    timed = [one for one in results if one.unit != "B"]
+    words = ["oversubscribed"] if any(one.oversubscribed for one in timed) else []
+    return ", ".join([*words, "disturbed"] if any(one.disturbed for one in timed) else words)
 
 
 def evidence_text(verdict: Verdict) -> str:

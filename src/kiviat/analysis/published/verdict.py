@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, product
 
 from kiviat.analysis.published.cases import measured, quantities
 from kiviat.analysis.published.forms import FORMS
@@ -25,6 +26,9 @@ TOLERANCE = 0.03
 
 AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
 DISTURBED = "other programs disturbed the measurement"
+OVERSUBSCRIBED = "more ranks than cores"
+TOO_FEW = "too few launches for an interval"
+WITHIN = "within the variation between launches"
 
 _BOUNDS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -116,7 +120,44 @@ def judge(question: Question, look: Lookup) -> Verdict:
     series = tuple(tuple(Point(one, value.value or 0.0, value.unit) for one, value in of) for of in found)
     if any(value.disturbed for of in found for _, value in of):
         return Verdict(row, claim, words=DISTURBED, predicted=predicted, series=series)
-    return replace(judged(row, claim, question.answer(series), predicted), series=series)
+    if any(value.oversubscribed for of in found for _, value in of):
+        return Verdict(row, claim, words=OVERSUBSCRIBED, predicted=predicted, series=series)
+    verdict = replace(judged(row, claim, question.answer(series), predicted), series=series)
+    if verdict.holds is None:
+        return verdict
+    # Predictions and counted bytes do not vary between launches.
+    varying = {
+        (place, number): (value.low, value.high)
+        for place, of in enumerate(found)
+        for number, (_, value) in enumerate(of)
+        if not value.predicted and value.unit != "B"
+    }
+    known = {at: (low, high) for at, (low, high) in varying.items() if low is not None and high is not None}
+    if len(known) < len(varying):
+        return Verdict(row, claim, words=TOO_FEW, predicted=predicted, series=series)
+    varied = (judged(row, claim, question.answer(one)) for one in _at_ends(series, known))
+    if any(one.holds is not verdict.holds for one in varied):
+        return Verdict(row, claim, words=WITHIN, predicted=predicted, series=series)
+    return verdict
+
+
+def _at_ends(
+    series: Sequence[Sequence[Point]], ends: Mapping[tuple[int, int], tuple[float, float]]
+) -> Iterator[Sequence[Sequence[Point]]]:
+    """Yield the series with every two values at the ends of their intervals, in all combinations.
+
+    `ends` are the intervals, by series and position; two values are all that an ordering compares at a time.
+    """
+    for moved in combinations(ends, min(2, len(ends))):
+        for values in product(*(ends[at] for at in moved)):
+            at_end = dict(zip(moved, values, strict=True))
+            yield [
+                [
+                    replace(point, value=at_end[place, number]) if (place, number) in at_end else point
+                    for number, point in enumerate(of)
+                ]
+                for place, of in enumerate(series)
+            ]
 
 
 def judged(row: Row, claim: Claim | None, answer: Answer, predicted: bool = False) -> Verdict:

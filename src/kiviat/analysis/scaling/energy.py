@@ -53,25 +53,50 @@ def nodes_used(run: Run, ranks: int) -> int | None:
 
 
 def sockets_of(run: Run, ranks: int) -> int | None:
-    """Return the number of sockets that `ranks` ranks may use; None if launches differ or it is unknown.
+    """Return the number of sockets that `ranks` ranks use; None if launches differ or it is unknown."""
+    used = _sockets_or_why(run, ranks)
+    return used if isinstance(used, int) else None
+
+
+_UNKNOWN = "how many are used is not known"
+_UNBOUND = "ranks are not bound to a socket"
+
+
+def _sockets_or_why(run: Run, ranks: int) -> int | str:
+    """Return the number of sockets that `ranks` ranks use, or the reason why it is unknown.
 
     If the processors of each rank are unknown, as on modelled machines, ranks fill the sockets of their node.
     """
     run = at_size(run, ranks)
-    counts = {_sockets(launch, ranks) for launch in run.launches if launch.reaches(ranks)}
-    found = counts.pop() if len(counts) == 1 else None
-    return _modelled_sockets(run, ranks) if found is None else found
+    cores = run.machine.cores
+    counts = {_sockets(launch, ranks, cores) for launch in run.launches if launch.reaches(ranks)}
+    found = counts.pop() if len(counts) == 1 else _UNBOUND if _UNBOUND in counts else _UNKNOWN
+    if isinstance(found, int):
+        return found
+    modelled = _modelled_sockets(run, ranks)
+    return found if modelled is None else modelled
 
 
-def _sockets(launch: Launch, ranks: int) -> int | None:
-    used = set()
+def _sockets(launch: Launch, ranks: int, cores: int | None) -> int | str:
+    """Return the number of sockets that the ranks of a launch use, or the reason why it is unknown.
+
+    A rank that may run on several uses one of them, and which is not known; but ranks that are as many as the
+    `cores` of their node use all.
+    """
+    allowed: dict[int | str, list[frozenset[str]]] = {}
     for rank in launch.ranks:
         if rank.rank < ranks:
-            sockets = numbers_in(rank.sockets or "")
-            if not sockets:
-                return None
-            used |= {(rank.node_or_host, socket) for socket in sockets}
-    return len(used) or None
+            allowed.setdefault(rank.node_or_host, []).append(frozenset(numbers_in(rank.sockets or "")))
+    used = 0
+    for of_node in allowed.values():
+        bound = frozenset[str]().union(*(sockets for sockets in of_node if len(sockets) == 1))
+        every = frozenset[str]().union(*of_node)
+        if not all(of_node):
+            return _UNKNOWN
+        if bound != every and (cores is None or len(of_node) < cores):
+            return _UNBOUND
+        used += len(every)
+    return used or _UNKNOWN
 
 
 def numbers_in(text: str) -> list[str]:
@@ -176,7 +201,7 @@ def power_of(
 def _declared(run: Run, ranks: int, declared: DeclaredWatts) -> tuple[float | None, str]:
     value, per = declared.value, declared.per
     source = f"declared: {value:g} W per {per} ({declared.source})"
-    used = sockets_of(run, ranks) if per == "socket" else nodes_used(run, ranks)
-    if used is None:
-        return None, f"{source}, but how many are used is not known"
+    used = _sockets_or_why(run, ranks) if per == "socket" else nodes_used(run, ranks) or _UNKNOWN
+    if isinstance(used, str):
+        return None, f"{source}, but {used}"
     return value * used, source

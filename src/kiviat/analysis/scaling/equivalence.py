@@ -1,18 +1,19 @@
 """Equivalent rank counts: how many ranks of one machine perform like a given number of another's.
 
-Interpolated linearly in logarithms between two measured numbers of ranks; never extrapolated.
+Interpolated linearly in logarithms between two measured numbers of ranks; never extrapolated. Oversubscribed
+and disturbed points are left out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from kiviat.analysis.scaling.curve import Curve, Point
 from kiviat.analysis.scaling.series import Study
-from kiviat.record.units import three_digits
+from kiviat.record.units import listed, three_digits
 
 Ends = tuple[float | None, float | None]
 
@@ -51,30 +52,50 @@ def equals(study: Study) -> list[Equal]:
 
 
 def _equals(study: Study, curve: Curve, other: Curve) -> Iterator[Equal]:
-    if why := different(study, curve, other):
+    fair = [point for point in curve.points if point.fair]
+    nothing = "" if fair else f"all points of {curve.label} are oversubscribed or disturbed"
+    if why := different(study, curve, other) or nothing:
         yield Equal(curve.label, other.label, other.points[-1].ranks, None, None, None, why)
         return
     how = "simulated" if curve.clock == "simulated" else "measured"
+    left_out = _left_out(curve.points)
     for point in other.points:
+        if not point.fair:
+            words = f"{_unfair(point)} on {other.label}"
+            yield Equal(curve.label, other.label, point.ranks, None, None, None, words)
+            continue
         wanted = work(study, point)[0]
-        found = _reached(study, curve, wanted, 0)
+        found = _reached(study, fair, wanted, 0)
         low, high = work(study, point)[1:]
-        first, last = curve.points[0].ranks, curve.largest
         if found is not None:
             words = three_digits(found)
-        elif wanted < work(study, curve.points[0])[0]:
-            words = f"fewer than {first}, beyond what was {how}"
+        elif wanted < work(study, fair[0])[0]:
+            words = f"fewer than {fair[0].ranks}, beyond what was {how}{left_out}"
         else:
-            words = f"more than {last} do, beyond what was {how}"
+            words = f"more than {fair[-1].ranks} do, beyond what was {how}{left_out}"
         yield Equal(
             curve.label,
             other.label,
             point.ranks,
             found,
-            None if low is None or found is None else _reached(study, curve, low, 2),
-            None if high is None or found is None else _reached(study, curve, high, 1),
+            None if low is None or found is None else _reached(study, fair, low, 2),
+            None if high is None or found is None else _reached(study, fair, high, 1),
             words,
         )
+
+
+def _unfair(point: Point) -> str:
+    return "oversubscribed" if point.oversubscribed else "disturbed"
+
+
+def _left_out(points: Sequence[Point]) -> str:
+    """Return " (16 and 32 left out: oversubscribed)", or nothing if all points are fair."""
+    reasons: dict[str, list[str]] = {}
+    for point in points:
+        if not point.fair:
+            reasons.setdefault(_unfair(point), []).append(str(point.ranks))
+    words = "; ".join(f"{listed(ranks)} left out: {why}" for why, ranks in reasons.items())
+    return f" ({words})" if words else ""
 
 
 def different(study: Study, curve: Curve, other: Curve) -> str:
@@ -96,14 +117,14 @@ def work(study: Study, point: Point) -> tuple[float, float | None, float | None]
     return done / point.value, low, high
 
 
-def _reached(study: Study, curve: Curve, wanted: float, end: int) -> float | None:
-    """Return the number of ranks, interpolated, at which the curve reaches `wanted` work per second.
+def _reached(study: Study, points: Sequence[Point], wanted: float, end: int) -> float | None:
+    """Return the number of ranks, interpolated, at which the points reach `wanted` work per second.
 
-    None if it does not.
+    None if they do not.
 
     `end` selects the value (0), low (1) or high (2) of the work.
     """
-    works = [(point.ranks, work(study, point)[end]) for point in curve.points]
+    works = [(point.ranks, work(study, point)[end]) for point in points]
     if works[0][1] == wanted:
         return float(works[0][0])
     for (p, before), (q, after) in pairwise(works):

@@ -103,9 +103,9 @@ def kind_of(points: Sequence[Summary], sizes: Sequence[Size | None], traits: Tra
         return Kind("strong", f"{known[0].words} on all")
     totals = [size.total(point.ranks) for point, size in zip(points, known, strict=True)]
     shares = [total / point.ranks for point, total in zip(points, totals, strict=True)]
-    # Messages without bytes are of the same size for every number of ranks.
     strong, weak = _constant(totals), _constant(shares)
-    if weak and (not strong or max(totals) == 0):
+    # Of neighbouring numbers of ranks, such as 15 and 16, both are: what differs less was meant to be equal.
+    if weak and (not strong or _spread(shares) <= _spread(totals)):
         word = "equal message size per rank" if points[0].bytes is not None else "equal size on each rank"
         return Kind("weak", word)
     if strong:
@@ -117,6 +117,12 @@ def kind_of(points: Sequence[Summary], sizes: Sequence[Size | None], traits: Tra
 
 def _constant(values: Sequence[float]) -> bool:
     return all(_alike(value, values[0]) for value in values)
+
+
+def _spread(values: Sequence[float]) -> float:
+    """Return the relative difference between the extremes; 0 for messages without bytes."""
+    most = max(values)
+    return (most - min(values)) / most if most else 0.0
 
 
 def _alike(a: float, b: float) -> bool:

@@ -13,7 +13,7 @@ from kiviat.cli.options.files import print_name
 from kiviat.cli.options.request import BalanceRequest
 from kiviat.cli.text.table import print_rows, print_table
 from kiviat.cli.text.warnings import print_warnings
-from kiviat.report.balance.text import cell_text, largest_text, sentences
+from kiviat.report.balance.text import cell_text, largest_text, remarks, sentences
 from kiviat.report.table import Column, tabled
 
 
@@ -47,7 +47,7 @@ def _print(result: Balance) -> None:
     for rule in result.rules:
         print(f"\n{rule}")
     print()
-    for sentence in sentences(result):
+    for sentence in (*sentences(result), *remarks(result)):
         print(sentence)
     print()
 

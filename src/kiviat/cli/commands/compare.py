@@ -25,9 +25,11 @@ def execute(request: CompareRequest) -> int:
     if request.format == "csv":
         print_csv(result.rows())
     elif request.format == "json":
-        details = result.details
+        details, rows = result.details, result.rows()
         verdict = {"verdict": result.verdict, "lost": list(details.lost)}
-        print_json({"a": details.a, "b": details.b, **verdict, "cases": result.rows()})
+        cases = [row for row in rows if row["group"] is None]
+        groups = [row for row in rows if row["group"] is not None]
+        print_json({"a": details.a, "b": details.b, **verdict, "cases": cases, "groups": groups})
     else:
         _print(result)
     return result.details.exit_code

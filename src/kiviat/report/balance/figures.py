@@ -105,7 +105,7 @@ def _panel(system: System, colour: Colour, roof: Roofline) -> Panel:
             place,
             ((point.intensity, point.rate),),
             band=(None if point.low is None or point.high is None else (point.low, point.high),),
-            meaning="95 %",
+            meaning=point.meaning,
         )
         for place, point in enumerate(roof.points)
     ]

@@ -88,6 +88,16 @@ def sentences(result: Balance) -> list[str]:
     return [_leads(result), _limited(own), _lacks(own) or _beside(result)]
 
 
+def remarks(result: Balance) -> list[str]:
+    """Return the remarks on the results of runs, which say how far the sentences hold."""
+    own = [system for system in result.systems if system.origin != "published"]
+    return [
+        f"{system.name}: {remark}" if len(own) > 1 else remark
+        for system in own
+        for remark in limits(system.whole).remarks
+    ]
+
+
 def _stands(system: System) -> str:
     whole = system.whole
     hpl, share, memory = whole.value("hpl"), efficiency(whole).value, machine_balance(whole).value
@@ -107,23 +117,32 @@ def _stands(system: System) -> str:
 def _leads(result: Balance) -> str:
     """Return the systems with the largest values, and their axes."""
     leads: dict[tuple[str, str], list[str]] = {}  # name and verb
+    doubted: dict[tuple[str, str], list[str]] = {}  # name and reason
     for column, axis in enumerate(AXES):
         for line, system in enumerate(result.systems):
-            if result.leads(line, column):
+            if result.is_largest(line, column):
                 holder = result.cells[line][column].holder
                 unnamed = (f"machines that {system.source} do not name", "lead")
                 who = unnamed if system.maxima and not holder else (holder or system.name, "leads")
-                leads.setdefault(who, []).append(axis.title)
+                if why := result.doubt(line, column):
+                    doubted.setdefault((system.name, why), []).append(axis.title)
+                else:
+                    leads.setdefault(who, []).append(axis.title)
                 break
     ordered = sorted(leads.items(), key=lambda entry: -len(entry[1]))
     told = [f"{who} {verb} on {len(titles)} ({', '.join(titles)})" for (who, verb), titles in ordered]
+    told += [
+        f"{who} has the largest value on {len(titles)} ({', '.join(titles)}), which is no lead: {why}"
+        for (who, why), titles in doubted.items()
+    ]
     if not told:
         return "No system leads on any axis: each ratio over HPL that is largest is due to a low HPL."
     return f"Of the {len(AXES)} axes {'; '.join(told)}."
 
 
 def _limited(systems: list[System]) -> str:
-    told = [f"{system.name} by {limits(system.whole).short}" for system in systems]
+    found = [(system.name, limits(system.whole)) for system in systems]
+    told = [f"{name} by {one.short}" if one.groups else f"those of {name} {one.short}" for name, one in found]
     return f"Bottlenecks: {'; '.join(told)}."
 
 
@@ -149,8 +168,15 @@ def _beside(result: Balance) -> str:
     if len(result.systems) == 1 or not shares:
         return "All axes are available; compare with a second system to see where this one is unbalanced."
     name, low = result.systems[0].name, min(shares, key=lambda title: shares[title])
-    leads = [axis.title for column, axis in enumerate(AXES) if axis.over_hpl and result.leads(0, column)]
-    first = f"{name} has the largest {listed(leads)}" if leads else f"{name} has no largest ratio"
+    largest: dict[str, list[str]] = {}  # by the reason why they are no lead
+    for column, axis in enumerate(AXES):
+        if axis.over_hpl and result.is_largest(0, column):
+            largest.setdefault(result.doubt(0, column), []).append(axis.title)
+    has = [
+        f"the largest {listed(titles)}" + (f", which is no lead: {why}" if why else "")
+        for why, titles in sorted(largest.items())
+    ]
+    first = f"{name} has {'; '.join(has) or 'no largest ratio'}"
     if shares[low] == 1:
         return f"{first}."
     return f"{first}; it is farthest from the largest in {low}: {100 * shares[low]:.2g} % of it."

@@ -72,7 +72,7 @@ def figures_of(group: Sequence[Reading], labels: _LABELS, machines: int) -> list
             ("watt", f"{metric} per watt against sockets in use", "", study.unit, _per_watt),
             ("joules", "energy to solution against sockets in use", "", "J", _joules),
         )
-        if any(of(point) is not None for point in points)
+        if any(point.sockets is not None and of(point) is not None for point in points)
     ]
     return drawn
 

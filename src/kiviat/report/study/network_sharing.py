@@ -26,7 +26,7 @@ from kiviat.analysis.published.question import (
 )
 from kiviat.analysis.published.results import NETWORK_BYTES
 from kiviat.analysis.published.sources import is_alike
-from kiviat.analysis.published.text import answer_text, gap_text, published_text
+from kiviat.analysis.published.text import answer_text, gap_text, published_text, remarks_text
 from kiviat.analysis.published.verdict import Verdict, judge, questions
 from kiviat.record.run import Run
 from kiviat.record.traits import Traits, TraitsByName
@@ -44,9 +44,7 @@ NodesOf = Callable[[str, int], Nodes | None]
 class _Held:
     """Results of one program in one run."""
 
-    rate: float
-    oversubscribed: bool
-    disturbed: bool
+    rate: Summary
     time_s: float | None
     in_messages: float | None
     network_s: float | None
@@ -111,9 +109,7 @@ def _held(
         for metric in ("time", "network_time", "node_time", "interface_bytes")
     )
     return _Held(
-        rate=rate.median,
-        oversubscribed=rate.oversubscribed,
-        disturbed=rate.disturbed > 0,
+        rate=rate,
         time_s=time_s,
         in_messages=share,
         network_s=network_s,
@@ -170,8 +166,9 @@ def _sharing(
 
     predicted = clock == "simulated"
     note = (
-        "Compared with the first placement of as many ranks; worse values are shaded. Bytes are those of all "
-        "messages, including collectives; if interfaces count them, frames with headers."
+        "Compared with the first placement of as many ranks; worse values are shaded, unless they are times "
+        "of oversubscribed or disturbed results. Bytes are those of all messages, including collectives; if "
+        "interfaces count them, frames with headers."
     )
     known = f"{machine.removeprefix('simulated:')}, class {problem}"
     table = tabled(
@@ -243,11 +240,16 @@ def _lookup(arranged: Sequence[tuple[Run, Nodes | None]], held: Mapping[str, Map
                 if one is None:
                     return Value(None, f"run {run.id} has no {case.benchmark}")
                 if in_bytes:
-                    return Value(one.network_bytes)
-                # Oversubscribed ranks wait for processors, so times do not show the effect of sharing.
-                known = {"rate": one.rate, "network_time": one.network_s}
-                value = None if one.oversubscribed else known.get(quantity.metric)
-                return Value(value, disturbed=one.disturbed)
+                    return Value(one.network_bytes, unit="B")
+                rate, is_rate = one.rate, quantity.metric == "rate"
+                return Value(
+                    {"rate": rate.median, "network_time": one.network_s}.get(quantity.metric),
+                    predicted=rate.clock == "simulated",
+                    disturbed=rate.disturbed > 0,
+                    oversubscribed=rate.oversubscribed,
+                    low=rate.low if is_rate else None,
+                    high=rate.high if is_rate else None,
+                )
         return Value(None, f"no run has {case.ranks} ranks on nodes like this")
 
     return look
@@ -267,19 +269,27 @@ def _bound_otherwise(order: Sequence[Run], ranks: Mapping[str, int], nodes_of: N
     return found
 
 
+def _timed(cell: Cell, one: _Held, first: _Held) -> Cell:
+    """Return a cell about times: with the remarks on its result, and unshaded if it or the first has some."""
+    if not remarks_text(one.rate, first.rate):
+        return cell
+    below = (cell.below,) if isinstance(cell.below, str) else cell.below
+    return replace(cell, below=(*below, remarks_text(one.rate)), shade=None)
+
+
 def _performance(one: _Held, first: _Held) -> Cell:
-    ratio = one.rate / first.rate
-    below = format_value(one.rate, "op/s")
+    ratio = one.rate.median / first.rate.median
+    below = format_value(one.rate.median, "op/s")
     if one is first:
-        return Cell("1", below)
-    return Cell(f"{ratio:.2f}", below, shade=_shade(1 - ratio))
+        return _timed(Cell("1", below), one, first)
+    return _timed(Cell(f"{ratio:.2f}", below, shade=_shade(1 - ratio)), one, first)
 
 
 def _in_messages(one: _Held, first: _Held) -> Cell | None:
     if one.in_messages is None:
         return None
     more = 0.0 if first.in_messages is None else one.in_messages - first.in_messages
-    return Cell(f"{100 * one.in_messages:.0f} %", shade=_shade(more))
+    return _timed(Cell(f"{100 * one.in_messages:.0f} %", shade=_shade(more)), one, first)
 
 
 def _under_way(seconds: float | None, of_first_s: float | None, one: _Held, first: _Held) -> Cell | None:
@@ -287,7 +297,8 @@ def _under_way(seconds: float | None, of_first_s: float | None, one: _Held, firs
         return None
     more, words = _more(seconds, of_first_s, one is first)
     share = f"{100 * seconds / one.time_s:.0f} % of the time" if one.time_s else ""
-    return Cell(Shown(seconds, "s"), ", ".join(filter(None, (share, words))), shade=_shade(more))
+    below = ", ".join(filter(None, (share, words)))
+    return _timed(Cell(Shown(seconds, "s"), below, shade=_shade(more)), one, first)
 
 
 def _between_nodes(one: _Held, first: _Held) -> Cell | None:

@@ -36,9 +36,10 @@ from kiviat.analysis.published.text import (
 from kiviat.record.published import papers
 from kiviat.record.studies import StudyColumn, StudyDefinition, StudyFigure, StudyTable
 from kiviat.record.traits import traits_of
-from kiviat.record.units import counted, format_size, format_value
+from kiviat.record.units import counted, format_size, format_value, listed
 from kiviat.report.balance.diagram import Shape
 from kiviat.report.facts import runs as run_facts
+from kiviat.report.html.axis import axis_of
 from kiviat.report.html.figure import Colour, Figure, HeatMap, Line, Panel, RunLabel, numbered
 from kiviat.report.html.shell import page
 from kiviat.report.html.table import run_cell
@@ -178,7 +179,7 @@ def _machine(machine: MachineResults, label: RunLabel, judged: Sequence[JudgedRo
         "name": label.label,
         "clock": label.clock,
         "facts": facts,
-        "badges": run_facts.badges(run),
+        "badges": list(dict.fromkeys(badge for one in machine.runs for badge in run_facts.badges(one))),
         "runs": ", ".join(one.id for one in machine.runs),
     }
 
@@ -271,8 +272,28 @@ def _figure_part(
         table=None,
         sentences=_told(rows, part_name(figure)),
         untold=_untold(rows, part_name(figure)),
-        missing=reasons(study, figure, machines, {one.machine for one in curves}),
+        missing=[
+            *reasons(study, figure, machines, {one.machine for one in curves}),
+            *_remarks(curves, x, labels),
+        ],
     )
+
+
+def _remarks(curves: Sequence[DrawnCurve], x: str, labels: Sequence[RunLabel]) -> list[str]:
+    """Return a line for each curve with points that are oversubscribed or disturbed, which names them."""
+    found = []
+    for one in curves:
+        size = "" if one.bytes is None else format_size(one.bytes)
+        of = ", ".join(filter(None, (labels[one.machine].label, one.label, size)))
+        for words in dict.fromkeys(filter(None, one.remarks)):
+            at = [
+                axis_of(x).where(point[0])
+                for point, remark in zip(one.points, one.remarks, strict=True)
+                if remark == words
+            ]
+            where = "everywhere" if len(at) == len(one.points) else f"at {listed(at)}"
+            found.append(f"{of}: {words} {where}")
+    return found
 
 
 def _map_part(
@@ -440,15 +461,16 @@ def _cell(cell: TableCell, over: str) -> Cell:
     if cell.value is None:
         return Cell(None, below=f"published {value_text(cell.published)}" if cell.published else "")
     if over:
-        below = format_value(cell.value, cell.unit)
+        below = format_value(cell.value, cell.unit), cell.remarks
         if cell.ratio is None:
             return Cell(None, below=below)
         return Cell(f"{cell.ratio:.2f}", below=below, drawing=_BAR.format(min(100.0, 100 * cell.ratio / 2)))
-    value, below = Value(cell.value, cell.unit), ""
+    published = ""
     if cell.published:
-        error = f", {100 * (cell.value / cell.published.value - 1):+.0f} %" if cell.comparable else ""
-        below = f"published {value_text(cell.published)}{error}"
-    return Cell(value, below=below)
+        judged = cell.comparable and not cell.remarks
+        error = f", {100 * (cell.value / cell.published.value - 1):+.0f} %" if judged else ""
+        published = f"published {value_text(cell.published)}{error}"
+    return Cell(Value(cell.value, cell.unit), below=(published, cell.remarks))
 
 
 # In percent of the width of the cell.
