@@ -17,7 +17,8 @@ namespace kiviat::prof {
     e.over();                                                            \
     if (outcome == MPI_SUCCESS) {                                        \
       KIVIAT_AFTER(after, __VA_ARGS__);                                  \
-    } else {                                                             \
+    }                                                                    \
+    if (outcome != MPI_SUCCESS) {                                        \
       KIVIAT_FAILED(outcome, __VA_ARGS__);                               \
     }                                                                    \
     return outcome;                                                      \

@@ -33,7 +33,8 @@ namespace kiviat::prof {
     [&](KIVIAT_EACH(KIVIAT_ANY, __VA_ARGS__)) {                                                                   \
       if (outcome == MPI_SUCCESS) {                                                                               \
         KIVIAT_AFTER(after, __VA_ARGS__);                                                                         \
-      } else {                                                                                                    \
+      }                                                                                                           \
+      if (outcome != MPI_SUCCESS) {                                                                               \
         KIVIAT_FAILED(outcome, __VA_ARGS__);                                                                      \
       }                                                                                                           \
     }(KIVIAT_EACH(KIVIAT_VALUE, __VA_ARGS__));                                                                    \
