@@ -75,7 +75,7 @@ class Event {
     // Fortran statuses have the same layout.
     receive(comm, from, is_ignored(status.at) ? MPI_STATUS_IGNORE : static_cast<const MPI_Status*>(status.at));
   }
-  // Of a probe that returns at once: its status is set only if it has found a message.
+  // A probe that returns at once sets its status only if it has found a message.
   template <class Comm, class Flag, class Status>
   void receive(Comm comm, int from, Flag found, Status status) {
     if (is_true(found))

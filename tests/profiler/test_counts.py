@@ -182,7 +182,7 @@ def test_distance_of_matched_messages(toolchain: Toolchain, compiled: Compiled, 
 def test_time_switched_off_is_left_out(
     toolchain: Toolchain, compiled: Compiled, profiled: Profiled, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Counting is off for a second, which is part of no thread's time, and a remark says so."""
+    """A second in which counting is off is left out of every thread's time, and a remark names it."""
     done = profiled(toolchain, 1, compiled(toolchain, "exchange.c", "-lpthread"), "off")
     assert done.status == 0, done.err
     assert done.calls("Send") == 2000

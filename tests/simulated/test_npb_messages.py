@@ -261,7 +261,7 @@ def test_who_sends_how_much_to_whom(small: Simulation, ranks: int) -> None:
 
 
 def test_ranks_without_empty_parts_exchange_like_the_others(small: Simulation) -> None:
-    """Of 128 ranks of IS, two send keys to every rank and the others do not: all choose the same exchange."""
+    """Two of 128 ranks of IS send keys to every rank, the others do not: all choose the same exchange."""
     machine = load_machine(SMALL, {"node": {"count": number("32")}})
     wide = Simulation(small.toolchain, small.bench, small.folder, machine)
     (result,) = wide.cases(wide.places(128), ["is class=S mode=once"])

@@ -24,7 +24,7 @@ ALLOWED = re.compile(
     r"|kiviat::Fftw::find\(.*\)::found|kiviat::\(anonymous namespace\)::in_tiles<.*::one"
     # Functions of the preloaded profiler, and whether it is present.
     r"|kiviat::SteadyState::(watch\(\)::watch|account_for_skipped\(\)::repeat)|MPI_Alltoallv::first"
-    # Which exchange all ranks of a call choose.
+    # The exchange that all ranks of a call choose.
     r"|\(anonymous namespace\)::sparse_for_all\(.*\)::of_group"
     r"|__cpu_(model|features2)"
     r"|DW\.ref\..*|__TMC_END__|__dso_handle|completed\.0|std::.*"

@@ -26,7 +26,7 @@ TIMES = (
 
 
 class SeveralProgramsError(InputError):
-    """Recordings of which no rank can be told from another program's."""
+    """Several programs wrote recordings, and nothing tells which rank belongs to which."""
 
 
 def pack(folder: Path, output: Path, rate: Rate | None, subject: str | None = None) -> int | None:

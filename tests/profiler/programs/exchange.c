@@ -107,7 +107,7 @@ static void threads(void) {
   for (int n = 0; n < 4; ++n) pthread_join(team[n], NULL);
 }
 
-/* Two threads, the second of which sends before and after a second in which counting is off. */
+/* Two threads; the second one sends before and after one second in which counting is off. */
 static pthread_barrier_t both;
 static void* sends_twice(void* tag) {
   sends_to_itself(tag);

@@ -1,4 +1,4 @@
-/* A broadcast of one element of 3 GiB, to nobody: nothing is moved or allocated. */
+/* A broadcast of one element of 3 GiB on a single rank: nothing is moved or allocated. */
 #include <mpi.h>
 
 int main(int argc, char** argv) {

@@ -104,7 +104,7 @@ def kind_of(points: Sequence[Summary], sizes: Sequence[Size | None], traits: Tra
     totals = [size.total(point.ranks) for point, size in zip(points, known, strict=True)]
     shares = [total / point.ranks for point, total in zip(points, totals, strict=True)]
     strong, weak = _constant(totals), _constant(shares)
-    # Of neighbouring numbers of ranks, such as 15 and 16, both are: what differs less was meant to be equal.
+    # Both hold for neighbouring numbers of ranks, such as 15 and 16: what differs less was meant to be equal.
     if weak and (not strong or _spread(shares) <= _spread(totals)):
         word = "equal message size per rank" if points[0].bytes is not None else "equal size on each rank"
         return Kind("weak", word)
