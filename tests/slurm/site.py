@@ -6,6 +6,7 @@ python -m tests.slurm.site 4x2,rate=1Gbit COMMAND... runs COMMAND where sbatch w
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -145,8 +146,11 @@ class Slurm:
             f"CoresPerSocket={slots} ThreadsPerCore=1 RealMemory=1000 State=UNKNOWN\n"
             for node, address in addresses.items()
         )
+        # An MPI names its shared memory by host and job, and sites that run at once have the same hosts.
+        first = 1 + secrets.randbelow(60_000)
         return f"""\
 ClusterName=emulated
+FirstJobId={first}
 SlurmctldHost={socket.gethostname()}(10.77.0.254)
 SlurmUser=root
 SlurmdUser=root
