@@ -15,12 +15,7 @@ namespace kiviat::prof {
     KIVIAT_BEFORE(before, __VA_ARGS__);                                  \
     const int outcome = behind(KIVIAT_EACH(KIVIAT_PASSED, __VA_ARGS__)); \
     e.over();                                                            \
-    if (outcome == MPI_SUCCESS) {                                        \
-      KIVIAT_AFTER(after, __VA_ARGS__);                                  \
-    }                                                                    \
-    if (outcome != MPI_SUCCESS) {                                        \
-      KIVIAT_FAILED(outcome, __VA_ARGS__);                               \
-    }                                                                    \
+    KIVIAT_ENDED(outcome, after, __VA_ARGS__)                            \
     return outcome;                                                      \
   }
 #define KIVIAT_WRAP(Symbol, Name, ...) KIVIAT_WRAP_AS(MPI_##Symbol, KIVIAT_BEHIND(Symbol), Name, __VA_ARGS__)

@@ -31,12 +31,7 @@ namespace kiviat::prof {
     next(KIVIAT_EACH(KIVIAT_PASSED, __VA_ARGS__), error ? error : &own_error);                                    \
     e.over();                                                                                                     \
     [&](KIVIAT_EACH(KIVIAT_ANY, __VA_ARGS__)) {                                                                   \
-      if (outcome == MPI_SUCCESS) {                                                                               \
-        KIVIAT_AFTER(after, __VA_ARGS__);                                                                         \
-      }                                                                                                           \
-      if (outcome != MPI_SUCCESS) {                                                                               \
-        KIVIAT_FAILED(outcome, __VA_ARGS__);                                                                      \
-      }                                                                                                           \
+      KIVIAT_ENDED(outcome, after, __VA_ARGS__)                                                                   \
     }(KIVIAT_EACH(KIVIAT_VALUE, __VA_ARGS__));                                                                    \
   }                                                                                                               \
   KIVIAT_FORM(mpi_##name##_, false, Name, __VA_ARGS__)                                                            \

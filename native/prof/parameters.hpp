@@ -8,6 +8,15 @@
 // The Event class: prof/event.hpp (profiler) or trace/event.hpp (recorder).
 #include KIVIAT_EVENT
 
+// Describes a call that has returned. Most calls describe nothing in either case, so these are no two branches.
+#define KIVIAT_ENDED(outcome, after, ...) \
+  if (outcome == MPI_SUCCESS) {           \
+    KIVIAT_AFTER(after, __VA_ARGS__);     \
+  }                                       \
+  if (outcome != MPI_SUCCESS) {           \
+    KIVIAT_FAILED(outcome, __VA_ARGS__);  \
+  }
+
 namespace kiviat::prof {
 
 using c_in = const void*;

@@ -73,7 +73,7 @@ def leads(result: Balance, line: int) -> list[str]:
 
 
 def test_a_value_larger_by_less_than_launches_vary_is_no_lead() -> None:
-    """Of two systems with the same intervals, the one with the larger median once led."""
+    """A larger median once led although the intervals of both systems are the same."""
     result = balance([system(), system("run-b", scale={"hpl.rate": 1.001, "ring.random_latency": 0.5})])
     assert (leads(result, 0), leads(result, 1)) == ([], ["ring_latency"])
     assert result.is_largest(1, PLACE["hpl"])

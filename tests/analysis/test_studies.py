@@ -355,7 +355,7 @@ def test_values_without_a_verdict_are_marked_in_figures_and_tables(
 
 
 def test_values_without_a_verdict_have_no_error() -> None:
-    """A value of shared cores stands beside the published one, but not with the error against it."""
+    """A value of shared cores is shown with the published one, but without the error against it."""
     about: dict[str, Any] = {"benchmark": "b_eff", "bytes": None, "ranks": 256, "case": "b_eff/ranks=256"}
     run = make_run("here")
     run = replace(run, machine=replace(run.machine, name=ALTIX))

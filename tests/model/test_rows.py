@@ -297,14 +297,14 @@ def test_measured_bounds_are_judged_beyond_the_variation_between_launches(
     """A bound of a factor of 6 once held for medians whose intervals contain factors of 5.5 and 8.8."""
     both = tuple(Series("barrier.time", ranks=(64,), machine=name) for name in ("Dell", "Altix"))
 
-    def found(relation: str) -> Verdict:
+    def verdict_on(relation: str) -> Verdict:
         claims = (Claim("factor", both),)
         row_of = row(value=6.0, unit="1", relation=relation, measures="", claims=claims)
         (one,) = questions(row_of, Subject((), 2))
         return judge(one, lambda quantity: {"Dell": dell, "Altix": altix}[quantity.machine])
 
-    assert (found("ratio>").verdict, found("ratio>").words) == (verdict, words)
-    assert found("ratio=").error is not None  # numbers have errors, not verdicts
+    assert (verdict_on("ratio>").verdict, verdict_on("ratio>").words) == (verdict, words)
+    assert verdict_on("ratio=").error is not None  # numbers have errors, not verdicts
 
 
 @pytest.mark.parametrize(("middle", "verdict"), [(0.1, "agrees"), (0.6, "cannot tell")])

@@ -74,7 +74,7 @@ inline double binomial_tail(int tries, int hits, double chance) {
   return std::min(1.0, sum);
 }
 
-// Median of logarithms of ratios; 0, no deviation, if there are none.
+// Median of logarithms of ratios; 0, no deviation, without any.
 inline double middle(std::vector<double> values) { return values.empty() ? 0 : median(std::move(values)); }
 
 // Robust standard deviation of logarithms, from the median absolute deviation; at least 0.01, which is 1 % of a time.

@@ -30,7 +30,7 @@ class SeveralProgramsError(InputError):
 
 
 def pack(folder: Path, output: Path, rate: Rate | None, subject: str | None = None) -> int | None:
-    """Write the trace of the ranks in `folder` to `output`; return None if there are none.
+    """Write the trace of the ranks in `folder` to `output`; return None without any.
 
     Else return the number of ranks that MPI_Comm_spawn started, which are left out. Raise
     SeveralProgramsError if the launcher started several, InputError for damaged recordings.

@@ -23,6 +23,9 @@ from kiviat.record.run import Run
 from kiviat.record.traits import earlier_traits
 from kiviat.record.types import Row, Scalar
 
+# Meanings of low and high that begin so are of too few launches for an interval.
+RANGE = "range of"
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -253,7 +256,7 @@ def _quantity(summary: Summary, tables: Mapping[tuple[str, str], Grid]) -> Quant
     if low is None or high is None:
         several = len(summary.launch_medians) > 1
         low, high = (min(summary.launch_medians), max(summary.launch_medians)) if several else (None, None)
-        meaning = f"range of {summary.launches} launches" if several else ""
+        meaning = f"{RANGE} {summary.launches} launches" if several else ""
     return Quantity(
         value=summary.median,
         unit=summary.unit,

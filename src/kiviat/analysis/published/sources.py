@@ -13,6 +13,7 @@ from kiviat.analysis.aggregate.nodes import Nodes, bytes_of, nodes_of
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.hpcc.derived import BOUNDS, ratios
+from kiviat.analysis.hpcc.quantities import RANGE
 from kiviat.analysis.profiles.by_node import by_node
 from kiviat.analysis.published.question import Case, Lookup, Quantity, Subject, Value
 from kiviat.analysis.published.results import NETWORK_BYTES
@@ -177,7 +178,7 @@ class MachineResults:
             return Value(None, f"{self.label}: ranks share cores, so their rates are meaningless")
         one = placed[0]
         timed = one.unit != "B"  # others delay messages, and send none
-        ranged = one.notes.get(BOUNDS, "").startswith("range")  # of too few launches for an interval
+        ranged = one.notes.get(BOUNDS, "").startswith(RANGE)  # of too few launches for an interval
         return Value(
             one.median,
             predicted=one.clock == "simulated",

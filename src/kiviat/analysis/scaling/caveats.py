@@ -51,8 +51,8 @@ def _superlinear(curve: Curve, runs: Sequence[Run]) -> Iterator[str]:
     if curve.clock == "simulated":
         yield f"predicted to be superlinear on {ranks}"
     elif not first.fair:
-        why = "disturbed" if first.disturbed else "oversubscribed"
-        yield f"efficiency above 100 % on {ranks} is no superlinear speedup: {_ranks([first.ranks])} {why}"
+        base = f"{_ranks([first.ranks])} {first.unfair}"
+        yield f"efficiency above 100 % on {ranks} is no superlinear speedup: {base}"
     elif unseen := [point.ranks for point in (first, *above) if not _was_watched(point, runs)]:
         yield (
             f"efficiency above 100 % on {ranks} is not called superlinear: whether the machine was idle on "

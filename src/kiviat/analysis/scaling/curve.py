@@ -83,7 +83,12 @@ class Point:
     @property
     def fair(self) -> bool:
         """True if the ranks had the processors to themselves: laws are fitted to such points only."""
-        return not self.oversubscribed and not self.disturbed
+        return not self.unfair
+
+    @property
+    def unfair(self) -> str:
+        """The reason why the ranks had not, "disturbed" or "oversubscribed"; empty if they had."""
+        return "disturbed" if self.disturbed else "oversubscribed" if self.oversubscribed else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ def _equals(study: Study, curve: Curve, other: Curve) -> Iterator[Equal]:
     left_out = _left_out(curve.points)
     for point in other.points:
         if not point.fair:
-            words = f"{_unfair(point)} on {other.label}"
+            words = f"{point.unfair} on {other.label}"
             yield Equal(curve.label, other.label, point.ranks, None, None, None, words)
             continue
         wanted = work(study, point)[0]
@@ -84,16 +84,12 @@ def _equals(study: Study, curve: Curve, other: Curve) -> Iterator[Equal]:
         )
 
 
-def _unfair(point: Point) -> str:
-    return "oversubscribed" if point.oversubscribed else "disturbed"
-
-
 def _left_out(points: Sequence[Point]) -> str:
     """Return " (16 and 32 left out: oversubscribed)", or nothing if all points are fair."""
     reasons: dict[str, list[str]] = {}
     for point in points:
         if not point.fair:
-            reasons.setdefault(_unfair(point), []).append(str(point.ranks))
+            reasons.setdefault(point.unfair, []).append(str(point.ranks))
     words = "; ".join(f"{listed(ranks)} left out: {why}" for why, ranks in reasons.items())
     return f" ({words})" if words else ""
 
