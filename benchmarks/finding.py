@@ -14,6 +14,8 @@ from typing import Any
 class Verdict(StrEnum):
     MET = "met"
     MISSED = "missed"
+    CANNOT_TELL = "cannot tell"
+    """The target lies within the interval of what was measured."""
     NOT_MEASURED = "not measured"
     STATED = "stated"
     """A figure that belongs in the table and has no target of its own."""
@@ -34,6 +36,13 @@ class Finding:
 
 def judged(met: bool) -> Verdict:
     return Verdict.MET if met else Verdict.MISSED
+
+
+def judged_at_most(limit: float, interval: tuple[float, float] | None) -> Verdict:
+    """Judge a value by its interval; None, from too few launches, tells nothing."""
+    if interval is None or interval[0] <= limit < interval[1]:
+        return Verdict.CANNOT_TELL
+    return judged(interval[1] <= limit)
 
 
 def not_measured(row: str, what: str, target: str, reason: str) -> Finding:
