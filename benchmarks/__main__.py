@@ -8,9 +8,11 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks import (
     accuracy,
@@ -38,8 +40,11 @@ from benchmarks import (
     traces,
 )
 from benchmarks.finding import Finding, details, not_measured, table, write_json
+from benchmarks.hpcc import last_level_cache
 from benchmarks.mpi import BUILD, mpis
 from benchmarks.setting import Setting
+from kiviat.machine.host import files
+from kiviat.machine.host.description import describe_host
 
 Row = Callable[[Setting], Iterator[Finding]]
 
@@ -157,22 +162,38 @@ def _caution(setting: Setting, load: float) -> str:
 
 
 def _machine(setting: Setting, load: float) -> dict[str, object]:
+    host = describe_host()
     return {
-        "cpu": _cpu(),
+        "cpu": host["cpu"] or platform.machine(),
         "cores": len(os.sched_getaffinity(0)),
         "load_before": load,
-        "kernel": platform.release(),
+        "system": _system(host),
         "python": platform.python_version(),
         "mpis": [mpi.name for mpi in setting.mpis],
     }
 
 
-def _cpu() -> str:
+def _system(host: Mapping[str, Any]) -> str:
+    """Return what else decides a figure: machine, memory, system, compilers, and who gets huge pages."""
+    huge_pages = files.text(Path("/sys/kernel/mm/transparent_hugepage/enabled")) or ""
+    facts = (
+        host["virtualization"] and f"a virtual machine ({host['virtualization']})",
+        host["memory_bytes"] and f"{host['memory_bytes'] / 2**30:.0f} GiB of memory",
+        f"{last_level_cache() / 2**20:.0f} MiB of last-level cache",
+        host["os"],
+        host["kernel"],
+        " ".join(platform.libc_ver()),
+        *(_first_line([name, "--version"]) for name in ("c++", "gfortran")),
+        f"transparent huge pages: {huge_pages.partition('[')[2].partition(']')[0] or 'unknown'}",
+    )
+    return ", ".join(fact for fact in facts if fact)
+
+
+def _first_line(words: Sequence[str]) -> str | None:
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.machine()
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        return None
 
 
 if __name__ == "__main__":

@@ -9,12 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from statistics import median
 
 from benchmarks.brackets import AGREE, Brackets, bracketed, tried
 from benchmarks.finding import Finding, judged, not_measured
 from benchmarks.mpi import Mpi
-from benchmarks.peers import IMB_PROGRAM, OSU_PROGRAMS, Mean, find_program, imb_mean, osu_mean, version
+from benchmarks.peers import (
+    IMB_PROGRAM,
+    OSU_PROGRAMS,
+    Mean,
+    find_program,
+    imb_command,
+    imb_mean,
+    osu_command,
+    osu_mean,
+    version,
+)
 from benchmarks.setting import Setting
 from kiviat.analysis.statistics.intervals import median_interval
 
@@ -25,6 +36,8 @@ _LARGEST = 2**20
 # Iterations are chosen so that a run lasts some tenths of a second; a mean over a millisecond depends on
 # momentary disturbances.
 _MOST_ITERATIONS, _ITERATED_BYTES, _LEAST_ITERATIONS = 200_000, 2**31, 2000
+# Size in bytes of the command that is printed.
+_SHOWN = 1024
 # Number of attempts, as a multiple of the number of runs wanted.
 _PATIENCE = 4
 
@@ -56,6 +69,7 @@ def warmup(size: int) -> int:
 def _of(mpi: Mpi, benchmark: str, setting: Setting) -> Iterator[Finding]:
     programs: dict[str, Program] = {}
     versions: dict[str, str] = {}
+    commands: dict[str, list[str | Path]] = {}
     absent: dict[str, str] = {}
     osu = find_program("OSU_DIR", OSU_PROGRAMS[benchmark], mpi)
     imb = find_program("IMB_DIR", IMB_PROGRAM, mpi)
@@ -63,11 +77,13 @@ def _of(mpi: Mpi, benchmark: str, setting: Setting) -> Iterator[Finding]:
         absent["OSU"] = osu
     else:
         versions["OSU"] = version(osu)
+        commands["OSU"] = osu_command(osu, benchmark, _SHOWN, iterations(_SHOWN), warmup(_SHOWN))
         programs["OSU"] = lambda size: osu_mean(mpi, osu, benchmark, size, iterations(size), warmup(size))
     if isinstance(imb, str):
         absent["IMB"] = imb
     else:
         versions["IMB"] = version(imb)
+        commands["IMB"] = imb_command(imb, benchmark, _SHOWN, iterations(_SHOWN))
         programs["IMB"] = lambda size: imb_mean(mpi, imb, benchmark, size, iterations(size))
 
     for peer, reason in absent.items():
@@ -78,7 +94,8 @@ def _of(mpi: Mpi, benchmark: str, setting: Setting) -> Iterator[Finding]:
     sizes = judged_sizes(benchmark)
     wanted = setting.times(15, least=3)
     for peer, brackets in _compared(mpi, benchmark, sizes, programs, wanted, setting).items():
-        yield _beside(mpi, benchmark, peer, versions[peer], brackets, wanted)
+        repeat = f"{mpi.shell(commands[peer])}  # other sizes likewise, with their iterations"
+        yield _beside(mpi, benchmark, f"{peer} {versions[peer]}", repeat, brackets, wanted)
 
 
 def _compared(
@@ -108,11 +125,12 @@ def _our_mean(mpi: Mpi, benchmark: str, size: int) -> float:
 def _beside(
     mpi: Mpi,
     benchmark: str,
-    peer: str,
     peer_version: str,
+    repeat: str,
     brackets: Mapping[int, Brackets[Mean]],
     wanted: int,
 ) -> Finding:
+    peer = peer_version.split(maxsplit=1)[0]
     few = [size for size, of_size in brackets.items() if len(of_size.theirs) < wanted]
     if few:
         counted = brackets[few[0]]
@@ -128,27 +146,33 @@ def _beside(
         for size, of_size in brackets.items()
     }
     worst = max(off, key=lambda size: abs(off[size]) - rounding[size])
-    heading = f"{'bytes':>8}  {'ours/µs':>10}  {peer + '/µs':>10}  {'ours':>7}  {'within':>16}"
-    detail = [f"{heading}  printed to  iterations"]
+    detail = [
+        f"{peer_version}; {tried(list(brackets.values()))} stood between two of ours that agree within "
+        f"{AGREE:.0%}",
+        f"times: medians of the means of {wanted} runs, and their extremes; difference: median of the "
+        f"{wanted} quotients, and its 95 % interval",
+        f"{'bytes':>8}  {'ours/µs':>10}  {peer + '/µs':>10}  {'least … greatest':>21}  {'difference':>10}  "
+        f"{'interval':>16}  printed to  iterations",
+    ]
     for size, of_size in brackets.items():
-        our_s, their_s = median(of_size.ours_s), median(mean.mean_s for mean in of_size.theirs)
-        times = f"{our_s * 1e6:>10.4f}  {their_s * 1e6:>10.4f}"
+        theirs_us = sorted(mean.mean_s * 1e6 for mean in of_size.theirs)
         detail.append(
-            f"{size:>8}  {times}  {off[size]:>+7.1%}  {_within(runs[size]):>16}"
-            f"  ± {rounding[size]:.1%}  {iterations(size):>10}"
+            f"{size:>8}  {median(of_size.ours_s) * 1e6:>10.4f}  {median(theirs_us):>10.4f}  "
+            f"{f'{theirs_us[0]:.4f} … {theirs_us[-1]:.4f}':>21}  {off[size]:>+10.1%}  "
+            f"{_within(runs[size]):>16}  {f'± {rounding[size]:.1%}':>10}  {iterations(size):>10}"
         )
-    how = f"{peer} {peer_version}; {tried(list(brackets.values()))} stood between two of ours"
     return Finding(
         ROW,
         _what(benchmark, peer, mpi),
         f"worst {off[worst]:+.1%} at {worst} B",
         TARGET,
         judged(all(abs(off[size]) - rounding[size] <= 0.05 for size in off)),
-        detail=[f"{how} that agree within {AGREE:.0%}", *detail],
+        detail=detail,
         data={
             str(size): {"ours_s": of_size.ours_s, "theirs_s": [mean.mean_s for mean in of_size.theirs]}
             for size, of_size in brackets.items()
         },
+        repeat=[repeat],
     )
 
 

@@ -1,11 +1,14 @@
 """Emulated clusters: time to create and remove them.
 
 MPI streams compared with plain TCP on the same links.
+
+`python -m benchmarks.emulated 2x1,rate=1Gbit` prints the rate of plain TCP on such a cluster, in Mbit/s.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -20,7 +23,7 @@ from kiviat.launch.emulated import rights
 from kiviat.launch.emulated.ceiling import highest_rate, unshaped_rates
 from kiviat.launch.emulated.cluster import Cluster
 from kiviat.launch.emulated.raw_tcp import stream_rates
-from kiviat.launch.emulated.spec import Spec
+from kiviat.launch.emulated.spec import Spec, parse_spec
 from kiviat.record import InputError, Record
 
 ROW = "emulated"
@@ -42,7 +45,9 @@ def measure(setting: Setting) -> Iterator[Finding]:
         f"{median(unshaped) / 1e9:.2f} Gbit/s",
         "",
         Verdict.STATED,
-        data={"bit_per_s": unshaped},
+        [f"median of {len(unshaped)} streams of half a second: {_listed(unshaped, 1e9)} Gbit/s"],
+        {"bit_per_s": unshaped},
+        [".venv/bin/kiviat cluster ceiling"],
     )
     for mpi in setting.mpis:
         yield from _streams(mpi, unshaped, setting)
@@ -100,7 +105,7 @@ def _streams(mpi: Mpi, unshaped: Sequence[float], setting: Setting) -> Iterator[
     yield Finding(
         ROW,
         f"stream without a limit, {mpi.name}",
-        f"{ceiling / 1e9:.2f} Gbit/s; highest rate claimed {highest / 1e9:g} Gbit/s",
+        f"{ceiling / 1e9:.2f} Gbit/s in one run; highest rate claimed {highest / 1e9:g} Gbit/s",
         "",
         Verdict.STATED,
     )
@@ -114,7 +119,13 @@ def _streams(mpi: Mpi, unshaped: Sequence[float], setting: Setting) -> Iterator[
             f"{median(raw for _, raw in seen) / 1e6:.1f} Mbit/s)",
             "within ± 3 %",
             judged(abs(ratio) <= _WITHIN),
-            data={"ours_and_raw_bit_per_s": seen},
+            [
+                f"median of {len(seen)} quotients, of {_listed([ours for ours, _ in seen], 1e6)} Mbit/s",
+                "and the mean of plain TCP before and after each, for a second: "
+                f"{_listed([raw for _, raw in seen], 1e6)} Mbit/s",
+            ],
+            {"ours_and_raw_bit_per_s": seen},
+            [f".venv/bin/python -m benchmarks.emulated {Spec(2, 1, rate).label}"],
         )
 
 
@@ -141,3 +152,16 @@ def _uniband(mpi: Mpi, cluster: Cluster) -> float:
     if metric is None or metric.p50 is None:
         raise RuntimeError(f"uniband on {cluster.spec.label} has no result")
     return 8 * metric.p50
+
+
+def _listed(rates: Sequence[float], unit: float) -> str:
+    return ", ".join(f"{rate / unit:.2f}" for rate in rates)
+
+
+def _main(text: str) -> None:
+    with Cluster.up(parse_spec(text)) as cluster:
+        print(_listed(stream_rates(cluster, _ONE_WAY), 1e6))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -25,6 +25,7 @@ _WAYS = ("in place", "into another array")
 _LEAST = 1.0
 _TARGET = f"{_LEAST:g} times at least"
 _MOST_ERROR = 1e-12
+_OPTIONS = ("-march=native", "-lfftw3_mpi", "-lfftw3", "-lm")
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
@@ -42,11 +43,16 @@ def measure(setting: Setting) -> Iterator[Finding]:
                 for way, rates in theirs[ranks].items():
                     rates.append(_theirs(mpi, program, ranks, length, way))
         for ranks in RANKS:
-            yield _compared(mpi, ranks, length, ours[ranks], theirs[ranks])
+            yield _compared(mpi, program, ranks, length, ours[ranks], theirs[ranks])
 
 
 def _compared(
-    mpi: Mpi, ranks: int, length: int, ours: Sequence[float], theirs: Mapping[str, Sequence[float]]
+    mpi: Mpi,
+    program: Path,
+    ranks: int,
+    length: int,
+    ours: Sequence[float],
+    theirs: Mapping[str, Sequence[float]],
 ) -> Finding:
     way, fastest = max(theirs.items(), key=lambda of_way: median(of_way[1]))
     ratio = median(ours) / median(fastest)
@@ -63,13 +69,22 @@ def _compared(
             f"FFTW's MPI, Gflop/s: {', '.join(others)}",
         ],
         {"ours": ours, "fftw": fastest},
+        [
+            mpi.compiled(_SOURCE, *_OPTIONS),
+            mpi.shell(_command(program, length, way), ranks, pages="huge"),
+            f"# 5 n log2 n, divided by the median of the {_RUNS} lines of seconds",
+        ],
     )
+
+
+def _command(program: Path, length: int, way: str) -> list[str | Path]:
+    return [program, str(length), str(_RUNS), *(["in-place"] if way == "in place" else [])]
 
 
 def _program(mpi: Mpi) -> Path | str:
     """Return the program, or the reason why FFTW's library cannot be used with this MPI."""
     try:
-        program = mpi.compile(_SOURCE, "-march=native", "-lfftw3_mpi", "-lfftw3", "-lm")
+        program = mpi.compile(_SOURCE, *_OPTIONS)
     except subprocess.CalledProcessError:
         return "fftw_mpi.cpp does not compile: apt install libfftw3-dev libfftw3-mpi-dev"
     said = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
@@ -86,8 +101,7 @@ def _ours(mpi: Mpi, ranks: int, length: int) -> float:
 
 def _theirs(mpi: Mpi, program: Path, ranks: int, length: int, way: str) -> float:
     """Return the rate in flop/s, 5 n log2 n operations a transform, as HPC Challenge counts them."""
-    words = [str(length), str(_RUNS), *(["in-place"] if way == "in place" else [])]
-    *runs, error = mpi.launch_peer([program, *words], ranks).split("\n")[: _RUNS + 1]
+    *runs, error = mpi.launch_peer(_command(program, length, way), ranks).split("\n")[: _RUNS + 1]
     if float(error.split()[1]) > _MOST_ERROR:
         raise LaunchError(f"FFTW's MPI transform of {length} points forth and back: {error}")
     return 5 * length * log2(length) / median(map(float, runs))

@@ -23,7 +23,10 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the table. `detail` is printed below it, `data` goes to the JSON file only."""
+    """One line of the table. `detail` is printed below it, `data` goes to the JSON file only.
+
+    `repeat`: commands for a shell that measure the peer's figure by hand, with comments.
+    """
 
     row: str
     what: str
@@ -32,6 +35,13 @@ class Finding:
     verdict: Verdict
     detail: Sequence[str] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
+    repeat: Sequence[str] = ()
+
+
+def below(detail: Iterable[str], repeat: Iterable[str]) -> list[str]:
+    """Return the lines to print below the table."""
+    again = [f"  {line}" for line in repeat]
+    return [*detail, *(["repeat:"] if again else []), *again]
 
 
 def judged(met: bool) -> Verdict:
@@ -64,9 +74,9 @@ def table(findings: Iterable[Finding]) -> str:
 def details(findings: Iterable[Finding]) -> str:
     """Return the details of the table's figures, one block for each finding."""
     return "\n\n".join(
-        "\n  ".join([f"{finding.row}: {finding.what}", *finding.detail])
+        "\n  ".join([f"{finding.row}: {finding.what}", *lines])
         for finding in findings
-        if finding.detail
+        if (lines := below(finding.detail, finding.repeat))
     )
 
 

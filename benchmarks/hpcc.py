@@ -4,6 +4,8 @@
 and grid that serve its HPL best, found before anything is measured, and for PTRANS the best of all block
 sizes; Kiviat's kernels choose theirs automatically. Both get huge pages; the row `pages` measures their
 effect.
+
+`python -m benchmarks.hpcc ORDER BLOCK ROWSxCOLUMNS` prints hpcc's input with these parameters.
 """
 
 from __future__ import annotations
@@ -44,16 +46,19 @@ class Figure:
     """One comparison: case, axis that gives both the same size, and target ratio.
 
     `scope` is None if it is the default of Kiviat's benchmark. `statistic` is what both programs report of
-    one launch.
+    one launch. `unit` is that of 10^9 in the metric's unit. `line`: hpcc's name for its figure in
+    hpccoutf.txt.
     """
 
     title: str
     benchmark: str
-    scope: str | None
     metric: str
     size: str
     target: float
     statistic: str
+    unit: str
+    line: str
+    scope: str | None = None
 
     @property
     def case(self) -> str:
@@ -87,15 +92,29 @@ class Figure:
         return f"{self.benchmark}{scope} {self.size}={size}"
 
 
+_MEAN = "one run; mean of ranks"
+_BEST_MEAN = "best of ten; mean of ranks"
+_WORST = "worst of five; of hpcc, that of its best block size"
 FIGURES = (
-    Figure("HPL", "hpl", None, "rate", "n", 1.05, "one run"),
-    Figure("DGEMM, every rank", "dgemm", None, "rate", "n", 1.0, "one run; mean of ranks"),
-    Figure("DGEMM, one rank", "dgemm", "single", "rate", "n", 1.0, "one run"),
-    Figure("STREAM triad, every rank", "stream", None, "triad", "memory", 1.0, "best of ten"),
-    Figure("STREAM triad, one rank", "stream", "single", "triad", "memory", 1.0, "best of ten"),
-    Figure("PTRANS", "ptrans", None, "rate", "n", 1.5, "worst of five"),
-    Figure("RandomAccess, all ranks", "random_access", None, "updates", "memory", 1.5, "one run"),
-    Figure("FFT, all ranks", "fft", None, "rate", "n", 3.0, "one run"),
+    Figure("HPL", "hpl", "rate", "n", 1.05, "one run", "Gflop/s", "HPL_Tflops"),
+    Figure("DGEMM, every rank", "dgemm", "rate", "n", 1.0, _MEAN, "Gflop/s of a rank", "StarDGEMM_Gflops"),
+    Figure(
+        "DGEMM, one rank", "dgemm", "rate", "n", 1.0, "one run", "Gflop/s", "SingleDGEMM_Gflops", "single"
+    ),
+    Figure(
+        "STREAM triad, every rank",
+        *("stream", "triad", "memory", 1.0, _BEST_MEAN, "GB/s of a rank", "StarSTREAM_Triad"),
+    ),
+    Figure(
+        "STREAM triad, one rank",
+        *("stream", "triad", "memory", 1.0, "best of ten", "GB/s", "SingleSTREAM_Triad", "single"),
+    ),
+    Figure("PTRANS", "ptrans", "rate", "n", 1.5, _WORST, "GB/s", "PTRANS_GBs"),
+    Figure(
+        "RandomAccess, all ranks",
+        *("random_access", "updates", "memory", 1.5, "one run", "GUP/s", "MPIRandomAccess_GUPs"),
+    ),
+    Figure("FFT, all ranks", "fft", "rate", "n", 3.0, "one run", "Gflop/s", "MPIFFT_Gflops"),
 )
 
 
@@ -108,10 +127,15 @@ class Tuning:
     columns: int
     core: str | None
 
-    @property
-    def words(self) -> str:
-        core = f", OPENBLAS_CORETYPE={self.core}" if self.core else ""
-        return f"hpcc: NB {self.block}, {self.rows} x {self.columns}{core}"
+    def output(self, mpi: Mpi, program: Path, order: int, pages: str = "huge") -> str:
+        """Return hpcc's output with these parameters."""
+        grid = (self.rows, self.columns)
+        return output_of(mpi, program, order, [self.block], [grid], self.core, pages)
+
+    def repeat(self, mpi: Mpi, program: Path, order: int, pages: str = "huge") -> tuple[str, ...]:
+        """Return the commands that do the same by hand."""
+        words = f".venv/bin/python -m benchmarks.hpcc {order} {self.block} {self.rows}x{self.columns}"
+        return f"{words} > hpccinf.txt", mpi.shell([program], RANKS, _variables(self.core), pages)
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
@@ -139,34 +163,39 @@ def peer(mpi: Mpi) -> Path | str:
 def _beside(mpi: Mpi, program: Path, setting: Setting) -> Iterator[Finding]:
     cache = last_level_cache()
     order = 2000 if setting.brief else order_of(cache)
-    tuning = tuned(mpi, program, order, blas_core(mpi))
+    blas = blas_of(mpi)
+    tuning = tuned(mpi, program, order, core_of(blas))
     ours: dict[Figure, list[float]] = {figure: [] for figure in FIGURES}
     theirs: dict[Figure, list[float]] = {figure: [] for figure in FIGURES}
     cases: dict[Figure, str] = {}
     records: Sequence[Record] = ()
+    text = ""
     for _ in setting.progress(range(setting.times(5, least=1)), f"{ROW}: {mpi.name}"):
-        text = output_of(mpi, program, order, [tuning.block], [(tuning.rows, tuning.columns)], tuning.core)
+        text = tuning.output(mpi, program, order)
         records = parse(text, "hpccoutf.txt")
         cases = {figure: figure.words(records) for figure in FIGURES}
         events = mpi.measure([f"{figure.case} {case}" for figure, case in cases.items()], RANKS, _TIMEOUT_S)
         for figure in FIGURES:
             theirs[figure].append(figure.theirs(records))
             ours[figure].append(figure.ours(events))
+    repeat = tuning.repeat(mpi, program, order)
     for figure in FIGURES:
         mine, peer = median(ours[figure]), median(theirs[figure])
         ratio = mine / peer
         yield Finding(
             ROW,
             f"{_title(figure, records, cache)}, {RANKS} ranks, {mpi.name}",
-            f"{ratio:.2f} times hpcc, {figure.statistic} ({mine / 1e9:.4g} and {peer / 1e9:.4g} G/s)",
+            f"{ratio:.2f} times hpcc ({mine / 1e9:.4g} and {peer / 1e9:.4g} {figure.unit})",
             f"{figure.target:g} times at least",
             judged(ratio >= figure.target),
             detail=(
-                f"{cases[figure]}; {tuning.words}",
-                f"of each launch: {figure.statistic}; of the launches: the median; huge pages for both",
+                f"{cases[figure]}; huge pages for both; Kiviat's BLAS: {blas}",
+                f"of each launch: {figure.statistic}; of the launches: the median",
             ),
             data={"ours": ours[figure], "hpcc": theirs[figure]},
+            repeat=(*repeat, f"# {figure.line} in hpccoutf.txt of hpcc {version_of(text)}"),
         )
+        repeat = ()  # one run has all figures
 
 
 def order_of(cache: int) -> int:
@@ -190,11 +219,26 @@ def _title(figure: Figure, records: Sequence[Record], cache: int) -> str:
     return figure.title
 
 
-def blas_core(mpi: Mpi) -> str | None:
-    """Return the processor type that Kiviat requests of OpenBLAS, whose old releases lack new ones."""
+def blas_of(mpi: Mpi) -> str:
+    """Return the BLAS that Kiviat uses, as it describes it."""
     notes = mpi.measure(["dgemm dgemm scope=single n=64"], RANKS).results["dgemm"]["notes"]
-    known = re.search(r"OpenBLAS [^,]*\((\w+)\)", notes.get("blas", ""))
+    return str(notes.get("blas", "an unknown BLAS"))
+
+
+def core_of(blas: str) -> str | None:
+    """Return the processor type that Kiviat requests of OpenBLAS, whose old releases lack new ones."""
+    known = re.search(r"OpenBLAS [^,]*\((\w+)\)", blas)
     return known[1] if known else None
+
+
+def version_of(text: str) -> str:
+    """Return the version that hpcc's output names."""
+    found = re.search(r"^VersionMajor=(\d+)\s+VersionMinor=(\d+)\s+VersionMicro=(\d+)", text, re.MULTILINE)
+    return ".".join(found.groups()) if found else "of unknown version"
+
+
+def _variables(core: str | None) -> dict[str, str]:
+    return _ONE_THREAD | ({"OPENBLAS_CORETYPE": core} if core else {})
 
 
 def tuned(mpi: Mpi, program: Path, order: int, core: str | None) -> Tuning:
@@ -223,15 +267,12 @@ def output_of(
     """Return hpcc's output."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "hpccinf.txt").write_text(input_of(order, blocks, grids, _BLOCKS), encoding="ascii")
-        variables = _ONE_THREAD | ({"OPENBLAS_CORETYPE": core} if core else {})
-        mpi.launch_peer([program], RANKS, _TIMEOUT_S, folder, variables, pages)
+        (folder / "hpccinf.txt").write_text(input_of(order, blocks, grids), encoding="ascii")
+        mpi.launch_peer([program], RANKS, _TIMEOUT_S, folder, _variables(core), pages)
         return (folder / "hpccoutf.txt").read_text(encoding="utf-8")
 
 
-def input_of(
-    order: int, blocks: Sequence[int], grids: Sequence[tuple[int, int]], transpose_blocks: Sequence[int]
-) -> str:
+def input_of(order: int, blocks: Sequence[int], grids: Sequence[tuple[int, int]]) -> str:
     """Return hpccinf.txt. hpcc reads the numbers by line; the words are comments."""
     lines = [
         "HPC Challenge",
@@ -261,8 +302,8 @@ def input_of(
         "line 32 separates",
         "0  further orders for PTRANS",
         "0",
-        f"{len(transpose_blocks)}  further block sizes for PTRANS:",
-        _listed(transpose_blocks),
+        f"{len(_BLOCKS)}  further block sizes for PTRANS:",
+        _listed(_BLOCKS),
     ]
     return "\n".join(lines) + "\n"
 
@@ -325,3 +366,12 @@ def _peak_bytes(mpi: Mpi, case: str) -> float:
         ]
         mpi.launch(program, RANKS, _TIMEOUT_S)
         return max(float(path.read_text()) for path in peaks.iterdir())
+
+
+def _main(order: str, block: str, grid: str) -> None:
+    rows, columns = map(int, grid.split("x"))
+    print(input_of(int(order), [int(block)], [(rows, columns)]), end="")
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -37,7 +37,7 @@ def measure(setting: Setting) -> Iterator[Finding]:
             for ranks, of_ranks in samples.items():
                 of_ranks.append((ours(mpi, ranks), theirs(mpi, ranks, reference)))
         for ranks, of_ranks in samples.items():
-            yield _compared(mpi, ranks, of_ranks)
+            yield _compared(mpi, ranks, of_ranks, reference)
         yield _memory(mpi, reference)
 
 
@@ -54,9 +54,17 @@ def ours(mpi: Mpi, ranks: int, pages: str = "huge") -> float:
 def theirs(mpi: Mpi, ranks: int, reference: Path, pages: str = "huge") -> float:
     # the reference writes its output to a file in the working directory
     with tempfile.TemporaryDirectory() as folder:
-        points = [str(POINTS)] * 3
-        said = mpi.launch_peer([reference, *points], ranks, folder=Path(folder), pages=pages)
+        said = mpi.launch_peer(_command(reference, POINTS), ranks, folder=Path(folder), pages=pages)
         return rate_of(said)
+
+
+def repeat(mpi: Mpi, ranks: int, reference: Path, pages: str = "huge") -> str:
+    """Return the command of `theirs` for a shell."""
+    return mpi.shell(_command(reference, POINTS), ranks, pages=pages)
+
+
+def _command(reference: Path, points: int) -> list[str | Path]:
+    return [reference, *[str(points)] * 3]
 
 
 def rate_of(text: str) -> float:
@@ -67,7 +75,9 @@ def rate_of(text: str) -> float:
     return 1e6 * float(rate[1])
 
 
-def _compared(mpi: Mpi, ranks: int, samples: Sequence[tuple[float, float]]) -> Finding:
+def _compared(
+    mpi: Mpi, ranks: int, samples: Sequence[tuple[float, float]], reference_program: Path
+) -> Finding:
     mine, reference = zip(*samples, strict=True)
     ratio = median(mine) / median(reference)
     return Finding(
@@ -78,6 +88,7 @@ def _compared(mpi: Mpi, ranks: int, samples: Sequence[tuple[float, float]]) -> F
         _TARGET,
         judged(ratio >= _LEAST),
         data={"ours": mine, "reference": reference},
+        repeat=(f"{repeat(mpi, ranks, reference_program)}  # Total of MFLOPS Summary",),
     )
 
 
@@ -88,14 +99,14 @@ def _memory(mpi: Mpi, reference: Path) -> Finding:
     rows, sizes = POINTS**3 - _FEW_POINTS**3, (POINTS, _FEW_POINTS)
     mine = [resident.peak_of_cases(mpi, [_case(points)], 1) for points in sizes]
     with tempfile.TemporaryDirectory() as folder:
-        peer = [
-            resident.peak_bytes(mpi, [reference, *[str(points)] * 3], 1, Path(folder)) for points in sizes
-        ]
+        peer = [resident.peak_bytes(mpi, _command(reference, points), 1, Path(folder)) for points in sizes]
     return Finding(
         ROW,
         f"Memory of a row, 1 rank, {mpi.name}",
         f"{(mine[0] - mine[1]) / rows:.0f} B, the reference {(peer[0] - peer[1]) / rows:.0f} B",
         "",
         Verdict.STATED,
-        data={"ours_bytes": mine, "reference_bytes": peer},
+        [f"{resident.HOW}; {POINTS}³ points minus {_FEW_POINTS}³, divided by the difference in rows"],
+        {"ours_bytes": mine, "reference_bytes": peer},
+        [mpi.shell(_command(reference, POINTS), 1)],
     )

@@ -60,6 +60,7 @@ def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
             f"of ours, {busy:.1f} s are in cases, the rest in starts and records",
         ],
         data={"ours_s": ours_s, "imb_s": theirs_s},
+        repeat=[f"{mpi.shell([imb, *IMB_SET])}  # the wall time of {LAUNCHES} such launches"],
     )
 
 

@@ -1,12 +1,15 @@
 """Schedules of messages for LogGOPSim, which the user has built.
 
 They are written in GOAL, its text format, and converted by its own program before anything is measured.
+
+`python -m benchmarks.loggopsim PATTERN RANKS CALLS` prints a schedule.
 """
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +44,13 @@ def dissemination(ranks: int) -> Pattern:
 
 
 def linear_alltoall(ranks: int) -> Pattern:
-    return Pattern("linear alltoall", ranks, tuple(range(1, ranks)), chained=False)
+    return Pattern("linear_alltoall", ranks, tuple(range(1, ranks)), chained=False)
+
+
+PATTERNS: Mapping[str, Callable[[int], Pattern]] = {
+    "dissemination": dissemination,
+    "linear_alltoall": linear_alltoall,
+}
 
 
 @dataclass(frozen=True)
@@ -96,3 +105,12 @@ def _call(pattern: Pattern, rank: int, call: int) -> Iterator[str]:
             yield f"{send} requires {begin}"
         if call:
             yield f"{receive} requires {begin}"
+
+
+def _main(name: str, ranks: str, calls: str) -> None:
+    for line in goal(PATTERNS[name](int(ranks)), int(calls)):
+        print(line)
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import tempfile
 import time
@@ -21,7 +22,8 @@ from kiviat.launch.mpi.vendors import SIMULATOR, vendors
 from kiviat.launch.substrates.cores import oversubscribes
 from kiviat.record import InputError
 
-BUILD = Path(__file__).resolve().parents[1] / "build"
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build"
 _ASKED_EVERY_S = 0.05
 
 
@@ -31,6 +33,8 @@ class LaunchError(RuntimeError):
 
 # Kiviat's kernels ask for huge pages. With this variable glibc's malloc (2.35 and later) asks for them, too.
 HUGE_PAGES: Mapping[str, str] = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+# Where this starts the name of a variable of Open MPI, the variable only lets root use mpiexec.
+_OF_ROOT = "OMPI_ALLOW_RUN_AS_ROOT"
 
 
 @dataclass(frozen=True)
@@ -102,8 +106,23 @@ class Mpi:
 
         With `pages` "default" the program runs as its users run it.
         """
-        given = {**(HUGE_PAGES if pages == "huge" else {}), **(variables or {})}
-        return self.launch(program, ranks, timeout_s, folder, given)
+        return self.launch(program, ranks, timeout_s, folder, {**_paged(pages), **(variables or {})})
+
+    def shell(
+        self,
+        program: Sequence[str | Path],
+        ranks: int = 2,
+        variables: Mapping[str, str] | None = None,
+        pages: str = "default",
+    ) -> str:
+        """Return how `launch_peer` starts a program, as a line for a shell, to repeat a figure by hand."""
+        options = LauncherOptions(oversubscribed=oversubscribes(ranks))
+        own = environment(self.toolchain, options, {})
+        given = {name: value for name, value in own.items() if not name.startswith(_OF_ROOT)}
+        return shell(
+            command(self.toolchain, ranks, program, options),
+            {**given, **_paged(pages), **(variables or {})},
+        )
 
     def measure(
         self,
@@ -130,11 +149,18 @@ class Mpi:
         program.
         """
         BUILD.mkdir(exist_ok=True)
-        program = BUILD / f"{source.stem}-{self.key}"
-        words = [str(self.toolchain.mpicxx), "-O3", "-DNDEBUG", "-std=c++20", str(source), *options]
-        words += ["-o", str(program)]  # libraries among the options must follow the source
+        words = self._compilation(source, options)
         subprocess.run(words, check=True)
-        return program
+        return Path(words[-1])
+
+    def compiled(self, source: Path, *options: str) -> str:
+        """Return how `compile` compiles a file, as a line for a shell."""
+        return shell(self._compilation(source, options))
+
+    def _compilation(self, source: Path, options: Sequence[str]) -> list[str]:
+        # Libraries among the options must follow the source.
+        words = [str(self.toolchain.mpicxx), "-O3", "-DNDEBUG", "-std=c++20", str(source), *options]
+        return [*words, "-o", str(BUILD / f"{source.stem}-{self.key}")]
 
 
 @dataclass(frozen=True)
@@ -150,6 +176,24 @@ class Events:
             raise LaunchError(f"{case} {result['outcome']}: {result['reason']}")
         found: Mapping[str, Any] = next(metric for metric in result["metrics"] if metric["name"] == name)
         return found
+
+
+def shell(words: Sequence[str | Path], variables: Mapping[str, str] | None = None) -> str:
+    """Return a command as a line for a shell in Kiviat's folder; programs elsewhere lose their folders."""
+    given = [f"{name}={_shown(value)}" for name, value in (variables or {}).items()]
+    return " ".join([*given, *map(_shown, map(str, words))])
+
+
+def _shown(word: str) -> str:
+    begin, slash, path = word.partition("/")
+    if begin not in ("", "-I") or not slash:
+        return shlex.quote(word)
+    full = Path(slash + path)
+    return begin + str(full.relative_to(ROOT) if full.is_relative_to(ROOT) else full.name)
+
+
+def _paged(pages: str) -> Mapping[str, str]:
+    return HUGE_PAGES if pages == "huge" else {}
 
 
 def linked_mpi(program: Path) -> str | None:

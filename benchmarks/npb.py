@@ -64,6 +64,12 @@ class Pair:
         preload = library(mpi.toolchain) if oversubscribes(self.ranks) else None
         return {"LD_PRELOAD": str(preload), "KIVIAT_UCX_YIELD": "1"} if preload else {}
 
+    def repeat(self, mpi: Mpi, pages: str = "huge") -> str:
+        """Return the command of `theirs` for a shell."""
+        variables = self.variables(mpi)
+        shown = variables | ({"LD_PRELOAD": "./yield.so"} if variables else {})
+        return mpi.shell([self.reference], self.ranks, shown, pages)
+
     def rates(self, mpi: Mpi) -> tuple[float, float]:
         """Return operations per second of Kiviat and of the reference, with huge pages."""
         return self.ours(mpi), self.theirs(mpi)
@@ -182,6 +188,7 @@ def _rates(mpi: Mpi, setting: Setting, samples: Samples) -> Iterator[Finding]:
             _words(_LEAST),
             judged(ratio >= _LEAST),
             data={"ours": ours, "reference": theirs},
+            repeat=(f"{pair.repeat(mpi)}  # Mop/s total",),
         )
     if ratios:
         yield _mean(ratios, mpi)
@@ -194,6 +201,7 @@ def _memory(mpi: Mpi, setting: Setting, samples: Samples) -> Iterator[Finding]:
         for problem_class in ("S" if setting.brief else "AB")
         for pair in _pairs(mpi, setting, problem_class, MEMORY_RANKS, target)
     ]
+    detail = [resident.HOW]  # once is enough
     for pair in setting.progress(pairs, f"{ROW}: memory, {mpi.name}"):
         if isinstance(pair, Finding):
             yield pair
@@ -212,8 +220,10 @@ def _memory(mpi: Mpi, setting: Setting, samples: Samples) -> Iterator[Finding]:
             f"{ours / theirs:.2f} times the reference ({ours / 1e6:.0f} and {theirs / 1e6:.0f} MB)",
             target,
             judged(ours <= _MOST_MEMORY * theirs),
-            data={"ours_bytes": ours, "reference_bytes": theirs},
+            detail,
+            {"ours_bytes": ours, "reference_bytes": theirs},
         )
+        detail = []
 
 
 def _mean(ratios: Sequence[float], mpi: Mpi) -> Finding:

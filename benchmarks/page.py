@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.finding import Finding
+from benchmarks.finding import Finding, below
 
 STORED = Path(__file__).with_name("measured.json")
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "performance.md"
@@ -25,11 +25,14 @@ Speed and accuracy of Kiviat compared with hand-written loops and other tools. `
 measures and writes this page; do not edit it. [benchmarks/README](../../benchmarks/README.md) defines each
 row: its peer, flags, problem, statistic and target, and how to build the peer.
 
-Ratios compare medians of launches in turns; pages, problem and statistic are the same on both sides. FFTW and
-Scotch are Debian's builds, which suit any x86-64 processor; the others are built with the flags that the
-README names. [With `-Ofast` some peers are faster](../../benchmarks/README.md#peers-at-their-best), and some
-ratios smaller. A ratio nearer to 1 than the ranges of its two sides is no difference. *Not measured* means
-that a peer was missing.
+Unless a row says otherwise, ratios compare medians of launches in turns; pages, problem and statistic are
+the same on both sides, and programs are started by Debian's `mpiexec.mpich` or `mpiexec.openmpi`, with their
+default binding. FFTW, Boost and Scotch are Debian's, the other peers are built as the README says. [With
+`-Ofast` some of them are faster](../../benchmarks/README.md#peers-at-their-best), and some ratios smaller. A
+ratio nearer to 1 than the ranges of its two sides is no difference. *Not measured* gives the reason.
+
+Commands below *repeat* measure the peer's figure by hand, in Kiviat's folder and with the peer's programs on
+`PATH` (and as root with `OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1`).
 """
 
 
@@ -78,15 +81,16 @@ def _detailed(finding: Finding) -> Finding:
 
 
 def _ranges(finding: Finding) -> tuple[str, ...]:
-    """Return a line with the ranges of both sides of a comparison over its launches."""
+    """Return a line with the least and greatest launch of both sides of a comparison."""
     samples = {name: values for name, values in finding.data.items() if _is_sample(values)}
-    if not samples.keys() & {"ours", "ours_s"}:
+    if not samples.keys() & {"ours", "ours_s", "huge"}:
         return ()
     ranges = (
-        f"{name.removesuffix('_s')} {(max(values) - min(values)) / abs(median(values)):.1%} in {len(values)}"
+        f"{name.removesuffix('_s')} {min(values) / median(values) - 1:+.1%} to "
+        f"{max(values) / median(values) - 1:+.1%} ({len(values)})"
         for name, values in samples.items()
     )
-    return (f"ranges, in per cent of the median: {', '.join(ranges)} launches",)
+    return (f"least and greatest beside the median, and number: {', '.join(ranges)}",)
 
 
 def _is_sample(values: Any) -> bool:
@@ -103,7 +107,8 @@ def _section(name: str, row: Mapping[str, Any]) -> Iterator[str]:
     machine = row["machine"]
     mpis = f"; {', '.join(machine['mpis'])}" if machine["mpis"] else ""
     yield f"## {name}\n"
-    yield f"{row['date']}, {machine['cpu']}, {machine['cores']} cores{mpis}."
+    system = f"; {machine['system']}" if "system" in machine else ""
+    yield f"{row['date']}, {machine['cpu']}, {machine['cores']} cores{mpis}{system}."
     if row["caution"]:
         yield f"**{row['caution'][0].upper()}{row['caution'][1:]}.**"
     yield "\n| what | figure | target | |\n|---|---|---|---|"
@@ -112,7 +117,7 @@ def _section(name: str, row: Mapping[str, Any]) -> Iterator[str]:
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
     yield ""
     for finding in row["findings"]:
-        if finding["detail"]:
+        if lines := below(finding["detail"], finding.get("repeat", ())):
             yield f"{finding['what'][0].upper()}{finding['what'][1:]}:\n"
-            yield "\n".join(f"    {line}" for line in finding["detail"])
+            yield "\n".join(f"    {line}" for line in lines)
             yield ""

@@ -6,7 +6,9 @@ glibc's malloc, or run as their users run them, which means small pages on most 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 from benchmarks import hpcc, hpccg, npb
@@ -19,26 +21,44 @@ from kiviat.ingest.formats.hpcc import parse
 ROW = "pages"
 RANKS = 2
 _PROGRAMS = ("cg", "is", "mg")
-# Rates by name, with huge pages ("huge") and without: "small" for Kiviat, "default" for peers.
-Rates = Callable[[str], Mapping[str, float]]
+# The block size of hpcc, which is not tuned here.
+_BLOCK = 128
+
+
+@dataclass(frozen=True)
+class Side:
+    """Kiviat or a peer: its kernels' rates by name, for `pages` "huge" or as in `without`.
+
+    `without` is "small" for Kiviat, "default" for peers. `repeat`: commands for either.
+    """
+
+    name: str
+    without: str
+    rates: Callable[[str], Mapping[str, float]]
+    repeat: Callable[[str], Sequence[str]] = lambda pages: ()
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
     for mpi in setting.mpis:
-        for name, without, rates in (*_ours(mpi, setting), *_peers(mpi, setting)):
-            yield from _compared(mpi, setting, name, without, rates)
+        for side in (_ours(mpi, setting), *_peers(mpi, setting)):
+            if isinstance(side, Finding):
+                yield side
+            else:
+                yield from _compared(mpi, setting, side)
 
 
-def _compared(mpi: Mpi, setting: Setting, name: str, without: str, rates: Rates) -> Iterator[Finding]:
+def _compared(mpi: Mpi, setting: Setting, side: Side) -> Iterator[Finding]:
+    name, without = side.name, side.without
     found: dict[str, dict[str, list[float]]] = {}
     try:
         for _ in setting.progress(range(setting.times(5, least=1)), f"{ROW}: {name}, {mpi.name}"):
             for pages in ("huge", without):
-                for kernel, rate in rates(pages).items():
+                for kernel, rate in side.rates(pages).items():
                     found.setdefault(kernel, {"huge": [], without: []})[pages].append(rate)
     except LaunchError as error:
         yield not_measured(ROW, f"{name}, {RANKS} ranks, {mpi.name}", "", str(error))
         return
+    repeat = tuple(dict.fromkeys((*side.repeat("huge"), *side.repeat(without))))
     for kernel, samples in found.items():
         with_pages, plain = median(samples["huge"]), median(samples[without])
         yield Finding(
@@ -48,14 +68,16 @@ def _compared(mpi: Mpi, setting: Setting, name: str, without: str, rates: Rates)
             "",
             Verdict.STATED,
             data=samples,
+            repeat=repeat,
         )
+        repeat = ()  # once is enough: they are the same for all kernels
 
 
-def _ours(mpi: Mpi, setting: Setting) -> Iterator[tuple[str, str, Rates]]:
-    """Yield Kiviat's kernels with the sizes used in the comparisons with peers."""
-    order = 2000 if setting.brief else hpcc.order_of(hpcc.last_level_cache())
+def _ours(mpi: Mpi, setting: Setting) -> Side:
+    """Return Kiviat's kernels with the sizes used in the comparisons with peers."""
+    order = _order(setting)
     memory = order * order * 8 // RANKS
-    problem_class = "S" if setting.brief else "A"
+    problem_class = _class(setting)
     cases = {
         "STREAM triad": (f"stream stream memory={memory}", "triad"),
         "PTRANS": (f"ptrans ptrans n={order // 2}", "rate"),
@@ -71,33 +93,67 @@ def _ours(mpi: Mpi, setting: Setting) -> Iterator[tuple[str, str, Rates]]:
             title: events.metric(case.split()[0], metric)["p50"] for title, (case, metric) in cases.items()
         }
 
-    yield "Kiviat", "small", rates
+    return Side("Kiviat", "small", rates)
 
 
-def _peers(mpi: Mpi, setting: Setting) -> Iterator[tuple[str, str, Rates]]:
-    """Yield the peers that are installed."""
+def _peers(mpi: Mpi, setting: Setting) -> Iterator[Side | Finding]:
+    """Yield the peers that are installed, and a finding for each that is not."""
     program = hpcc.peer(mpi)
-    if not isinstance(program, str):
-        order = 2000 if setting.brief else hpcc.order_of(hpcc.last_level_cache())
-
-        def of_hpcc(pages: str) -> Mapping[str, float]:
-            text = hpcc.output_of(mpi, program, order, [128], [(1, 2)], hpcc.blas_core(mpi), pages)
-            records = parse(text, "hpccoutf.txt")
-            return {figure.title: figure.theirs(records) for figure in hpcc.FIGURES}
-
-        yield "hpcc", "default", of_hpcc
+    if isinstance(program, str):
+        yield _absent("hpcc", mpi, program)
+    else:
+        yield _of_hpcc(mpi, program, _order(setting))
     reference = find_program("HPCCG_DIR", "test_HPCCG", mpi)
-    if not isinstance(reference, str):
-        yield "reference", "default", lambda pages: {"HPCCG": hpccg.theirs(mpi, RANKS, reference, pages)}
-    problem_class = "S" if setting.brief else "A"
+    if isinstance(reference, str):
+        yield _absent("HPCCG's reference", mpi, reference)
+    else:
+        yield _of_hpccg(mpi, reference)
+    found = [(name, find_program("NPB_DIR", f"{name}.{_class(setting)}.x", mpi)) for name in _PROGRAMS]
     pairs = [
-        npb.Pair(name, RANKS, problem_class, found)
-        for name in _PROGRAMS
-        if not isinstance(found := find_program("NPB_DIR", f"{name}.{problem_class}.x", mpi), str)
+        npb.Pair(name, RANKS, _class(setting), program)
+        for name, program in found
+        if not isinstance(program, str)
     ]
+    yield from (
+        _absent(f"NAS reference, {name.upper()}", mpi, program)
+        for name, program in found
+        if isinstance(program, str)
+    )
     if pairs:
-        yield (
+        yield Side(
             "NAS reference",
             "default",
             lambda pages: {pair.name.upper(): pair.theirs(mpi, pages) for pair in pairs},
+            lambda pages: [pair.repeat(mpi, pages) for pair in pairs],
         )
+
+
+def _of_hpcc(mpi: Mpi, program: Path, order: int) -> Side:
+    tuning = hpcc.Tuning(_BLOCK, 1, RANKS, hpcc.core_of(hpcc.blas_of(mpi)))
+
+    def rates(pages: str) -> Mapping[str, float]:
+        records = parse(tuning.output(mpi, program, order, pages), "hpccoutf.txt")
+        return {figure.title: figure.theirs(records) for figure in hpcc.FIGURES}
+
+    return Side("hpcc", "default", rates, lambda pages: tuning.repeat(mpi, program, order, pages))
+
+
+def _of_hpccg(mpi: Mpi, reference: Path) -> Side:
+    return Side(
+        "HPCCG's reference",
+        "default",
+        lambda pages: {"HPCCG": hpccg.theirs(mpi, RANKS, reference, pages)},
+        lambda pages: [hpccg.repeat(mpi, RANKS, reference, pages)],
+    )
+
+
+def _absent(name: str, mpi: Mpi, reason: str) -> Finding:
+    return not_measured(ROW, f"{name}, {RANKS} ranks, {mpi.name}", "", reason)
+
+
+def _order(setting: Setting) -> int:
+    return 2000 if setting.brief else hpcc.order_of(hpcc.last_level_cache())
+
+
+def _class(setting: Setting) -> str:
+    return "S" if setting.brief else "A"

@@ -56,14 +56,23 @@ def _programs(folder: Path, name: str) -> tuple[Path, ...]:
     return tuple(path.resolve() for path in candidates if path.read_bytes()[:4] == b"\x7fELF")
 
 
+def osu_command(program: Path, benchmark: str, size: int, iterations: int, warmup: int) -> list[str | Path]:
+    words = ["-i", str(iterations), "-x", str(warmup), "-m", f"{size}:{size}"]
+    return [program, *words, *(["-T", "mpi_float"] if benchmark == "allreduce" else [])]
+
+
+def imb_command(program: Path, benchmark: str, size: int, iterations: int) -> list[str | Path]:
+    step = size.bit_length() - 1
+    words = ["-iter", f"{iterations},1000000", "-iter_policy", "off", "-time", "1000"]
+    return [program, *words, "-msglog", f"{step}:{step}", IMB_NAMES[benchmark]]
+
+
 def osu_mean(mpi: Mpi, program: Path, benchmark: str, size: int, iterations: int, warmup: int) -> Mean:
     """Return half of the round-trip time, or the mean time of a rank in a collective call.
 
     Reductions add floats, as in IMB and Kiviat; OSU's default is characters.
     """
-    words = ["-i", str(iterations), "-x", str(warmup), "-m", f"{size}:{size}"]
-    words += ["-T", "mpi_float"] if benchmark == "allreduce" else []
-    text = mpi.launch([program, *words])
+    text = mpi.launch(osu_command(program, benchmark, size, iterations, warmup))
     row = re.search(rf"^{size}\s+(\d+\.(\d+))\s*$", text, re.MULTILINE)
     if not row:
         raise RuntimeError(f"{program.name} printed no line for {size} B")
@@ -76,18 +85,7 @@ def imb_mean(mpi: Mpi, program: Path, benchmark: str, size: int, iterations: int
     IMB's warm-up is a tenth of the iterations. It prints times to 0.01 µs; for short ping-pong messages, the
     time is computed from the bandwidth, which has more digits.
     """
-    step = size.bit_length() - 1
-    words = [
-        "-iter",
-        f"{iterations},1000000",
-        "-iter_policy",
-        "off",
-        "-time",
-        "1000",
-        "-msglog",
-        f"{step}:{step}",
-    ]
-    text = mpi.launch([program, *words, IMB_NAMES[benchmark]])
+    text = mpi.launch(imb_command(program, benchmark, size, iterations))
     row = next(
         (row for row in map(str.split, text.splitlines()) if len(row) >= 4 and row[0] == str(size)), None
     )

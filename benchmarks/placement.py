@@ -1,10 +1,19 @@
-"""Quality and speed of `kiviat place`: compared with Scotch's mapping, and on 4,096 ranks."""
+"""Quality and speed of `kiviat place`: compared with Scotch's mapping, and on 4,096 ranks.
+
+`python -m benchmarks.placement NUMBER FOLDER` prints one of the generated problems, from 0 on, with the cost
+of Kiviat's construction and of each of Scotch's mappings, and writes Scotch's input into the folder.
+"""
 
 from __future__ import annotations
 
 import random
+import re
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -14,7 +23,7 @@ from benchmarks.setting import Setting
 from kiviat.launch.programs import scotch
 from kiviat.placement import place
 from kiviat.placement.automatic import automatic
-from kiviat.placement.graph import Graph
+from kiviat.placement.graph import Floats, Graph, Integers
 from kiviat.placement.prediction import predicted
 from kiviat.placement.swaps import repaired
 from kiviat.placement.target import Target
@@ -27,6 +36,7 @@ _WITHIN = 1.02
 # only.
 _STRATEGIES = (["-cq"], ["-cqb"], ["-cqr"])
 _SEEDS = 5
+_PROBLEMS = 200
 _RANKS = (8, 16, 24, 32, 48, 64, 100, 128, 200, 256)
 
 
@@ -35,17 +45,17 @@ def measure(setting: Setting) -> Iterator[Finding]:
     yield from _large(setting)
 
 
+def _problems(count: int) -> list[tuple[str, Traffic, Target, str]]:
+    """Return the generated problems with objectives that Scotch supports, too: it does not know links."""
+    return [problem for problem in graphs.problems(count, _RANKS) if problem[3] != "max-link"]
+
+
 def _beside_scotch(setting: Setting) -> Iterator[Finding]:
     """Compare Kiviat's own construction with Scotch's mapping.
 
-    `kiviat place` normally starts from Scotch's mapping if available. The objectives are those that both
-    support, bytes and hop-bytes; Scotch does not know links.
+    `kiviat place` normally starts from Scotch's mapping if available.
     """
-    problems = [
-        problem
-        for problem in graphs.problems(20 if setting.brief else 200, _RANKS)
-        if problem[3] != "max-link"
-    ]
+    problems = _problems(20 if setting.brief else _PROBLEMS)
     if scotch.program() is None:
         yield not_measured(ROW, "beside Scotch", "within 2 %", "no scotch_gmap on PATH")
         return
@@ -56,7 +66,7 @@ def _beside_scotch(setting: Setting) -> Iterator[Finding]:
         begun = time.monotonic()
         ours = predicted(traffic, automatic(traffic, target, objective, simple).node, target).by(objective)
         between = time.monotonic()
-        theirs, crowded = _scotch(traffic, target, objective)
+        theirs, crowded = _best(traffic, target, objective)
         ours_s, theirs_s = ours_s + between - begun, theirs_s + time.monotonic() - between
         full += crowded
         nodes = [np.array([where.node for where in layout.places]) for layout in simple]
@@ -82,32 +92,60 @@ def _beside_scotch(setting: Setting) -> Iterator[Finding]:
             f"Scotch put too many ranks on a node in {full} problems; they were moved where it costs least",
         ],
         {"ratios": ratios},
+        [
+            ".venv/bin/python -m benchmarks.placement 0 FOLDER  # all costs; likewise the other problems",
+            "SCOTCH_PTHREAD_NUMBER=1 scotch_gmap FOLDER/0.grf FOLDER/target.tgt -b0.0 -Cf -cq",
+            f"# {_version()}",
+        ],
     )
     yield Finding(
         ROW, "of those: worse than the best of cyclic and blocked", f"{worse}", "0", judged(worse == 0)
     )
 
 
-def _scotch(traffic: Traffic, target: Target, objective: str) -> tuple[float, bool]:
-    """Return the cost of Scotch's best mapping, and whether one did not fit and had to be repaired.
+def _best(traffic: Traffic, target: Target, objective: str) -> tuple[float, bool]:
+    """Return the cost of Scotch's best mapping, and whether one did not fit and had to be repaired."""
+    mappings = list(_scotch(traffic, target, objective))
+    best = min((mapping.cost for mapping in mappings), default=np.inf)
+    return best, any(mapping.crowded for mapping in mappings)
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A mapping of Scotch's: its cost in bytes, or bytes times hops; `crowded` if it did not fit."""
+
+    seed: int
+    options: Sequence[str]
+    cost: float
+    crowded: bool
+
+
+def _scotch(traffic: Traffic, target: Target, objective: str) -> Iterator[Mapping]:
+    """Yield Scotch's mappings, those that do not fit repaired.
 
     Scotch's seed is fixed (-Cf); each seed here numbers the vertices in another random order.
     """
     graph = Graph.of_traffic(traffic)
-    distance = target.apart if objective == "bytes" else target.hops
-    best, crowded = np.inf, False
+    distance = _distance(target, objective)
     for seed in range(_SEEDS):
-        order = np.random.default_rng(seed).permutation(traffic.ranks) if seed else np.arange(traffic.ranks)
+        order = _order(seed, traffic.ranks)
         for options in _STRATEGIES:
             mapped = scotch.mapped(graph.part(order), target.room, distance, ["-Cf", *options])
             if mapped is None:
                 continue  # Scotch failed
             node = np.empty_like(mapped)
             node[order] = mapped
-            crowded |= bool((np.bincount(node, minlength=target.nodes) > target.room).any())
+            crowded = bool((np.bincount(node, minlength=target.nodes) > target.room).any())
             fitting = repaired(graph, node, target.room, distance)
-            best = min(best, predicted(traffic, fitting, target).by(objective))
-    return best, crowded
+            yield Mapping(seed, options, predicted(traffic, fitting, target).by(objective), crowded)
+
+
+def _distance(target: Target, objective: str) -> Floats:
+    return target.apart if objective == "bytes" else target.hops
+
+
+def _order(seed: int, ranks: int) -> Integers:
+    return np.random.default_rng(seed).permutation(ranks) if seed else np.arange(ranks)
 
 
 def _large(setting: Setting) -> Iterator[Finding]:
@@ -134,8 +172,8 @@ def _large(setting: Setting) -> Iterator[Finding]:
             if scotch.program() and objective != "max-link":
                 alone = automatic(traffic, target, objective, simple).node
                 ours = predicted(traffic, alone, target).by(objective)
-                theirs, _ = _scotch(traffic, target, objective)
-                beside = f"; Kiviat alone {ours / theirs:.3f} of Scotch's cost"
+                theirs, _ = _best(traffic, target, objective)
+                beside = f"; Kiviat alone {ours / theirs:.3f} of Scotch's cost, {theirs:.5g}"
             yield Finding(
                 ROW,
                 f"{kind} of {traffic.ranks} ranks, {target.label}, {objective}",
@@ -143,3 +181,30 @@ def _large(setting: Setting) -> Iterator[Finding]:
                 f"{_LARGE_S:.0f} s at most",
                 Verdict.STATED if setting.brief else judged(took <= _LARGE_S),
             )
+
+
+def _version() -> str:
+    said = subprocess.run([str(scotch.program()), "-V"], capture_output=True, text=True, check=False)
+    found = re.search(r"version (\S+)", said.stdout + said.stderr)
+    return f"Scotch {found[1]}" if found else "Scotch of unknown version"
+
+
+def _main(number: str, folder: str) -> None:
+    name, traffic, target, objective = _problems(_PROBLEMS)[int(number)]
+    simple = [place(target.topology, traffic.ranks, policy) for policy in ("cyclic", "blocked")]
+    ours = automatic(traffic, target, objective, simple).node
+    print(f"{name}: Kiviat {predicted(traffic, ours, target).by(objective):.6g}")
+    for mapping in _scotch(traffic, target, objective):
+        crowded = ", repaired" if mapping.crowded else ""
+        print(f"Scotch, {mapping.seed}.grf, {' '.join(mapping.options)}: {mapping.cost:.6g}{crowded}")
+    graph, into = Graph.of_traffic(traffic), Path(folder)
+    into.mkdir(parents=True, exist_ok=True)
+    for seed in range(_SEEDS):
+        part = graph.part(_order(seed, traffic.ranks))
+        source, goal = scotch.files(part, target.room, _distance(target, objective))
+        (into / f"{seed}.grf").write_text(source)
+        (into / "target.tgt").write_text(goal)
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

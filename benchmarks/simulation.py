@@ -1,10 +1,15 @@
-"""Simulations of modelled machines: their duration, and the possible numbers of ranks and messages."""
+"""Simulations of modelled machines: their duration, and the possible numbers of ranks and messages.
+
+`python -m benchmarks.simulation RANKS PROGRAM [ARGUMENT…]` runs a program that smpicc has compiled as these
+rows do, and prints its cost.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -36,22 +41,7 @@ _STUDIED, _STUDY_S, _STUDY_BYTES, _KEPT_S = "altix-bx2", 60.0, 4e9, 2.0
 _TIMEOUT_S = 1800.0
 _MESSAGES = 200_000
 _PATTERNS = Path(__file__).with_name("patterns.c")
-_PLAIN = r"""
-#include <mpi.h>
-#include <stdlib.h>
-int main(int argc, char** argv) {
-  char out[8] = {0}, in[8];
-  int rank, ranks;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  for (int i = atoi(argv[1]); i > 0; --i)
-    MPI_Sendrecv(out, 8, MPI_BYTE, (rank + 1) % ranks, 0, in, 8, MPI_BYTE, (rank + ranks - 1) % ranks, 0,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  MPI_Finalize();
-  return 0;
-}
-"""
+_RING = Path(__file__).with_name("ring.c")
 
 
 @dataclass(frozen=True)
@@ -124,9 +114,8 @@ def _messages(setting: Setting, toolchain: Toolchain, machine: Machine, bench: P
     what, calls = f"messages simulated, {ranks} ranks", _MESSAGES // ranks
     cases = [f"sendrecv bytes=8 mode=fixed warmup=0 iterations={loops}" for loops in (1, calls)]
     with tempfile.TemporaryDirectory() as folder:
-        source, plain = Path(folder, "plain.c"), Path(folder, "plain")
-        source.write_text(_PLAIN)
-        subprocess.run([toolchain.mpicxx.with_name("smpicc"), "-O2", source, "-o", plain], check=True)
+        plain = Path(folder, "ring")
+        subprocess.run([toolchain.mpicxx.with_name("smpicc"), "-O2", _RING, "-o", plain], check=True)
         found = _differences(
             setting,
             "sendrecv",
@@ -144,8 +133,15 @@ def _messages(setting: Setting, toolchain: Toolchain, machine: Machine, bench: P
         f"{mine:,.0f} in a second of a processor; plain program {other:,.0f}",
         "",
         Verdict.STATED,
-        (f"{messages:,} messages of 8 B: {calls:,} calls minus one, median of {len(ours_s)}",),
+        (
+            f"{messages:,} messages of 8 B: {calls:,} calls minus one, median of {len(ours_s)} differences",
+            f"both with {toolchain.name} on the platform and with the options of {_MACHINE}",
+        ),
         {"ours_s": ours_s, "plain_s": plain_s},
+        (
+            "smpicc -O2 benchmarks/ring.c -o ring",
+            f".venv/bin/python -m benchmarks.simulation {ranks} ./ring {calls}  # minus that of ./ring 1",
+        ),
     )
 
 
@@ -154,8 +150,8 @@ def _beside_loggopsim(setting: Setting, toolchain: Toolchain, machine: Machine) 
     fewer = 8 if setting.brief else 1
     peer = loggopsim.find_loggopsim()
     for pattern, calls in (
-        (loggopsim.dissemination(1024 // fewer), 21),
-        (loggopsim.linear_alltoall(128 // fewer), 9),
+        (loggopsim.PATTERNS["dissemination"](1024 // fewer), 21),
+        (loggopsim.PATTERNS["linear_alltoall"](128 // fewer), 9),
     ):
         if isinstance(peer, str):
             yield not_measured(ROW, _named(pattern), "", peer)
@@ -164,7 +160,7 @@ def _beside_loggopsim(setting: Setting, toolchain: Toolchain, machine: Machine) 
 
 
 def _named(pattern: Pattern) -> str:
-    return f"messages simulated, {pattern.name}, {pattern.ranks} ranks"
+    return f"messages simulated, {pattern.name.replace('_', ' ')}, {pattern.ranks} ranks"
 
 
 def _compared(
@@ -201,11 +197,16 @@ def _compared(
         "",
         Verdict.STATED,
         (
-            f"{messages:,} messages of 8 B: {calls} calls minus one, median of {len(ours_s)}",
+            f"{messages:,} messages of 8 B: {calls} calls minus one, median of {len(ours_s)} differences",
             f"Kiviat with {toolchain.name} on {_MACHINE}: an MPI program runs, its messages share links",
             f"LogGOPSim {peer.version}, its default network: a converted schedule, messages share no links",
         ),
         {"ours_s": ours_s, "loggopsim_s": theirs_s},
+        (
+            f".venv/bin/python -m benchmarks.loggopsim {pattern.name} {pattern.ranks} {calls} > calls.goal",
+            "txt2bin -i calls.goal -o calls.bin && time LogGOPSim --batchmode -f calls.bin",
+            f"# LogGOPSim {peer.version}: user and system time, minus that of 1 call",
+        ),
     )
 
 
@@ -278,3 +279,11 @@ def _took(
     failed = f"longer than {_TIMEOUT_S:.0f} s" if late.is_set() else f"exit code {code}" if code else None
     processor_s = usage.ru_utime + usage.ru_stime
     return Took(time.monotonic() - begun, processor_s, usage.ru_maxrss * 1024, failed)
+
+
+def _main(ranks: str, *words: str) -> None:
+    print(_run(find_toolchain(SIMULATOR), find_machine(_MACHINE), int(ranks), words))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

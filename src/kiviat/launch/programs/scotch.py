@@ -41,14 +41,13 @@ def mapped(graph: Graph, room: Integers, distance: Floats, options: Sequence[str
     gmap = program()
     if gmap is None or len(room) < 2 or graph.vertices < 2 or not len(graph.weight):
         return None
-    plain = uniform(distance)
-    if not plain and len(room) > _MOST_NODES:
+    if not uniform(distance) and len(room) > _MOST_NODES:
         return None
     with scratch_folder() as name:
         folder = Path(name)
         source, target, output = (folder / file for file in ("source.grf", "target.tgt", "mapping.map"))
-        source.write_text(_graph(graph))
-        target.write_text(_weights(room) if plain else _decomposition(room, distance))
+        for path, content in zip((source, target), files(graph, room, distance), strict=True):
+            path.write_text(content)
         try:
             children.run(
                 [gmap, source, target, output, "-b0.0", *options],
@@ -64,6 +63,11 @@ def mapped(graph: Graph, room: Integers, distance: Floats, options: Sequence[str
     node = np.zeros(graph.vertices, dtype=np.int64)
     node[pairs[:, 0]] = pairs[:, 1]
     return node
+
+
+def files(graph: Graph, room: Integers, distance: Floats) -> tuple[str, str]:
+    """Return the texts of Scotch's graph and target."""
+    return _graph(graph), _weights(room) if uniform(distance) else _decomposition(room, distance)
 
 
 def _graph(graph: Graph) -> str:
