@@ -33,7 +33,7 @@ class LaunchError(RuntimeError):
 
 # Kiviat's kernels ask for huge pages. With this variable glibc's malloc (2.35 and later) asks for them, too.
 HUGE_PAGES: Mapping[str, str] = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-# Where this starts the name of a variable of Open MPI, the variable only lets root use mpiexec.
+# Prefix of Open MPI's variables that only let root use mpiexec.
 _OF_ROOT = "OMPI_ALLOW_RUN_AS_ROOT"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.mpi import LaunchError, Mpi
 
-# What a figure is, for the lines below a table.
+# Describes a figure in the lines below a table.
 HOW = "one launch each, peers with their default pages: largest VmHWM of a rank in /proc/PID/status"
 # A program's memory counts as final if it has not grown for this time.
 _STEADY_S = 10.0

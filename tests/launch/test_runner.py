@@ -94,6 +94,18 @@ def test_a_launch_is_published_before_its_first_record(
     assert seen == ["launch", "record", "launch"]
 
 
+def test_records_are_synced_while_the_next_case_runs(run: Run) -> None:
+    """A case may take minutes; records of earlier ones do not wait for it."""
+
+    def sync() -> None:
+        if run.records:
+            raise OSError(errno.ENOSPC, "No space left on device", "records.jsonl")
+
+    with pytest.raises(InputError, match=r"cannot write records\.jsonl: No space left on device"):
+        run(plan(case("a/1"), case("b/1", "hang")), sync=sync, timeout_s=5)
+    assert run.outcomes() == [("a/1", "ok")]
+
+
 @pytest.mark.both_mpis
 @pytest.mark.parametrize(
     ("act", "openmpi_says", "mpich_says"),

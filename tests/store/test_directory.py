@@ -250,6 +250,32 @@ def test_a_full_disk_is_reported_and_leaves_complete_records(
     assert not any("ends within a record" in warning for warning in warnings)
 
 
+def test_records_that_cannot_be_synced_are_dropped(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    run.set_launch(launch(0, 0))
+    run.append(record(run.id))
+    run.sync()
+    run.append(record(run.id, "barrier/ranks=2"))
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"), run:
+        run.sync()
+    monkeypatch.undo()
+    assert len(load(run.path)[1]) == 1
+
+
+def test_a_run_that_ends_has_synced_its_records(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    run.set_launch(launch(0, 0))
+    run.append(record(run.id))
+    monkeypatch.setattr(os, "fsync", synced.append)
+    run.finish()
+    assert synced[0] == run._records
+
+
 def test_a_disk_that_is_full_from_the_start_keeps_no_half_run(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,7 @@ class RunDirectory:
         self._document = document  # content of run.json, including keys of other versions
         self.done = done
         self._records = os.open(path / RECORDS_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self._synced = self._size()
         self._held = HeldFolder(path)
 
     @classmethod
@@ -131,31 +132,53 @@ class RunDirectory:
         return Run.from_json(self._document)
 
     def append(self, record: Record) -> None:
-        """Write and sync one record. If that fails, the file ends with the previous record."""
+        """Write one record; `sync` puts it on the disk. A failure leaves the records before it."""
         line = seal(record.to_json())
-        size = os.fstat(self._records).st_size
+        size = self._size()
         try:
             _write_all(self._records, line)
-            os.fsync(self._records)
         except OSError:
-            with suppress(OSError):
-                os.ftruncate(self._records, size)
+            self._cut(size)
             raise
         self._refuse_vanished()
 
     def append_all(self, records: Iterable[Record]) -> None:
-        """Write records, synced once: for those that can be made again."""
-        lines = b"".join(seal(record.to_json()) for record in records)
-        _write_all(self._records, lines)
-        os.fsync(self._records)
+        """Write and sync records that can be made again."""
+        _write_all(self._records, b"".join(seal(record.to_json()) for record in records))
         self._refuse_vanished()
+        self.sync()
+
+    def sync(self) -> None:
+        """Put the appended records on the disk. If that fails, the file ends with the last that is there.
+
+        It takes milliseconds, in which processors may be missing to ranks: once for many records is better.
+        """
+        if (size := self._size()) == self._synced:
+            return
+        try:
+            os.fsync(self._records)
+        except OSError:
+            self._cut(self._synced)
+            raise
+        self._synced = size
+
+    def _size(self) -> int:
+        return os.fstat(self._records).st_size
+
+    def _cut(self, size: int) -> None:
+        with suppress(OSError):
+            os.ftruncate(self._records, size)
 
     def set_launch(self, launch: Mapping[str, Any]) -> None:
-        """Add a launch, or replace the launch of the same index. Raise InputError if it breaks the schema."""
+        """Sync the records; add a launch, or replace the launch of the same index.
+
+        Raise InputError if it breaks the schema.
+        """
         _refuse_unreadable({**self._document, "launches": [launch]})
         launches = self._document["launches"]
         launches[launch["index"] : launch["index"] + 1] = [dict(launch)]
         self._refuse_vanished()
+        self.sync()
         replace_run(self._held.here, self._document)
 
     def finish(self, state: str = "complete") -> None:
@@ -164,6 +187,7 @@ class RunDirectory:
         self._finish(state)
 
     def _finish(self, state: str) -> None:
+        self.sync()
         self._document["state"] = state
         self._document["finished"] = _timestamp(datetime.now(UTC))
         replace_run(self._held.here, self._document)

@@ -320,6 +320,7 @@ def _run(planned: _Planned, directory: RunDirectory) -> RunResult:
             done=directory.done,
             on_launch=note,
             on_record=keep,
+            sync=directory.sync,
             on_progress=progress.show,
             wanted=further.wanted if further else lambda: (),
             options=options_of(planned.request.where),

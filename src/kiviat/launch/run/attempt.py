@@ -29,11 +29,15 @@ _SIMULATION_TIMEOUT_S = 3600.0
 
 @dataclass(frozen=True)
 class LaunchCallbacks:
-    """Callbacks of a launch: its description, each record, and each case as it starts."""
+    """Callbacks of a launch: its description, each record, and each case as it starts.
+
+    `sync` puts the records on the disk; it is called after those that were found together.
+    """
 
     on_launch: Callable[[dict[str, Any]], None]
     on_record: Callable[[Record], None]
     on_start: Callable[[Case], None]
+    sync: Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,8 @@ class Attempt:
             """Handle new events; return whether there were any."""
             self._marker = marker
             new = list(map(self._take, events.read()))
+            if new:
+                self._callbacks.sync()
             return bool(new)
 
         try:

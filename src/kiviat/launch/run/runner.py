@@ -7,10 +7,10 @@ A plan with an `interval` goes on after its launches, with the cases whose ids `
 `binary` is kiviat-bench, None if no case needs it; `others` are the programs that cases name.
 
 `on_launch` gets a launch's entry in `run.json`, once before its first record and once at its end, with the
-same `index`. `on_record` gets each record when its case ends. Both are called from this thread, between two
-polls of the events, and may take the time to sync files. `done` contains the (repetition, case) pairs
-finished by earlier sessions of the run; `first_launch` is the number of their launches. `transport` is
-determined by a small separate launch unless it is given.
+same `index`. `on_record` gets each record when its case ends, and `sync` is called after those that one poll
+of the events has found. All are called from this thread, between two polls. `done` contains the (repetition,
+case) pairs finished by earlier sessions of the run; `first_launch` is the number of their launches.
+`transport` is determined by a small separate launch unless it is given.
 
 Each launch has a folder `launches/INDEX` in the run's directory, not a temporary one, because all nodes must
 see it. Folders of successful launches are removed.
@@ -59,6 +59,7 @@ def run_plan(
     done: Collection[tuple[int, str]],
     on_launch: Callable[[dict[str, Any]], None],
     on_record: Callable[[Record], None],
+    sync: Callable[[], None] = lambda: None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     wanted: Callable[[], Collection[str]] = lambda: (),
     options: LauncherOptions | None = None,
@@ -85,6 +86,7 @@ def run_plan(
                 done=done,
                 on_launch=on_launch,
                 on_record=on_record,
+                sync=sync,
                 on_progress=on_progress,
                 options=options,
                 timeout_s=timeout_s,
@@ -100,6 +102,7 @@ def run_plan(
         folder=directory.absolute() / "launches",
         on_launch=on_launch,
         on_record=on_record,
+        sync=sync,
         on_progress=on_progress,
         wanted=wanted,
         options=options,
@@ -206,6 +209,7 @@ class _Run:
     folder: Path
     on_launch: Callable[[dict[str, Any]], None]
     on_record: Callable[[Record], None]
+    sync: Callable[[], None]
     on_progress: Callable[[Progress], None]
     wanted: Callable[[], Collection[str]]
     options: LauncherOptions
@@ -266,7 +270,7 @@ class _Run:
         while cases and interrupts.signal is None:
             self._refuse_full_disk()
             program = self.programs[cases[0].program]
-            callbacks = LaunchCallbacks(self.on_launch, self._record, self._start)
+            callbacks = LaunchCallbacks(self.on_launch, self._record, self._start, self.sync)
             attempt = Attempt(self._spec(program, cases), program, cases, callbacks)
             self._tell("launch", None)
             ended = attempt.run(interrupts)

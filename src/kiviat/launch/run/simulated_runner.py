@@ -115,6 +115,7 @@ def simulate_plan(
     done: Collection[tuple[int, str]],
     on_launch: Callable[[dict[str, Any]], None],
     on_record: Callable[[Record], None],
+    sync: Callable[[], None],
     on_progress: Callable[[Progress], None],
     options: LauncherOptions,
     timeout_s: float | None,
@@ -133,6 +134,7 @@ def simulate_plan(
 
     def keep(job: _Job, record: Record) -> None:
         on_record(record)
+        sync()
         outcomes[record.outcome] += 1
         finished = total - len(todo) + outcomes.total()
         on_progress(Progress("record", 0, job.world, record.case, finished, total, record.outcome))
@@ -260,9 +262,9 @@ class _Work:
                     case = next(case for case in part.cases if case.id == found.case)
                     _keep(_key(start, self.binary, case), {"record": found.to_json(), "launch": dict(said)})
 
-            attempt = Attempt(
-                spec, KiviatBench(self.binary), left, LaunchCallbacks(launched, record, lambda case: None)
-            )
+            # Each record is synced at once.
+            callbacks = LaunchCallbacks(launched, record, on_start=lambda case: None, sync=lambda: None)
+            attempt = Attempt(spec, KiviatBench(self.binary), left, callbacks)
             ended = attempt.run(self.interrupts)
             if ended.reason is not None and ended.current is None:
                 attempt.give_up(ended.left, f"not tried again: {ended.reason}")
