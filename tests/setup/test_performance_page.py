@@ -10,6 +10,7 @@ import pytest
 from benchmarks import page
 from benchmarks.__main__ import ROWS
 from benchmarks.finding import Finding, Verdict
+from benchmarks.mpi import ROOT, shell
 
 MACHINE = {"cpu": "A | B", "cores": 2, "mpis": ["Open MPI 4.1.4"]}
 
@@ -44,6 +45,33 @@ def test_samples_without_a_detail_are_given_by_their_range(
     samples = {"ours": [99.0, 100.0, 101.0], "reference": (50.0, 48.0, 51.0), "lammps": "lmp"}
     peaks = Finding("npb", "Memory", "3 B", "", Verdict.STATED, data={"peaks_bytes": [9, 6]})
     page.write([Finding("npb", "CG", "2.0", "", Verdict.STATED, data=samples), peaks], MACHINE, "", ROWS)
-    told = "ranges, in per cent of the median: ours 2.0% in 3, reference 6.0% in 3 launches"
+    told = "least and greatest beside the median, and number: ours -1.0% to +1.0% (3), reference -4.0% to +2.0% (3)"
     text = page.PAGE.read_text(encoding="utf-8")
-    assert told in text and text.count("ranges, in") == 1
+    assert told in text and text.count("least and greatest") == 1
+
+
+def test_the_page_shows_how_to_repeat_a_figure_of_a_peer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "STORED", tmp_path / "measured.json")
+    monkeypatch.setattr(page, "PAGE", tmp_path / "performance.md")
+    finding = Finding("npb", "CG", "2.0", "", Verdict.STATED, repeat=["mpiexec -n 2 cg.A.x  # Mop/s total"])
+    page.write([finding], MACHINE, "", ROWS)
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert "    repeat:\n      mpiexec -n 2 cg.A.x  # Mop/s total\n" in text
+
+
+def test_a_command_to_repeat_names_no_folder_of_this_machine() -> None:
+    words = [
+        "/usr/bin/mpiexec.mpich",
+        "-n",
+        "2",
+        f"-I{ROOT}/native",
+        f"{ROOT}/benchmarks/ring.c",
+        "-k",
+        "a b",
+    ]
+    assert (
+        shell(words, {"LD_PRELOAD": "/opt/x/yield.so"})
+        == "LD_PRELOAD=yield.so mpiexec.mpich -n 2 -Inative benchmarks/ring.c -k 'a b'"
+    )
