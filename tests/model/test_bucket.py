@@ -121,7 +121,7 @@ def test_single_messages_that_cost_more_are_no_switch_to_rendezvous() -> None:
     ping_pongs = curve([(s, max(5e-6 + waits_s[s], bucket.on_link_s(s, rate) / 2)) for s in sizes])
     rested = {size: 13e-6 + waits_s[size] for size in sizes if size <= 65536}
     fitted = fit_level(ping_pongs, rate, bucket, rested)
-    assert fitted.time(2048) > fitted.time(1024) + 7e-6 and fitted.eager_bytes is None
+    assert fitted.time(2048) > fitted.time(1024) + 7e-6 and fitted.waits_from is None
 
 
 def test_the_line_behind_the_bucket_is_found_again() -> None:
@@ -129,7 +129,7 @@ def test_the_line_behind_the_bucket_is_found_again() -> None:
     for size in (0, 64, 256, 1024, 4096, 8192, 65536, 1 << 20):
         assert fitted.time(size) == pytest.approx(LATENCY_S + size / LINK, rel=0.02), size
     assert dict(fitted.points) == {point.bytes: point.median for point in POINTS}
-    assert fitted.eager_bytes is None
+    assert fitted.waits_from is None
     # A fit without the bucket attributes the time of short messages to the link, not to the latency.
     assert fit_level(POINTS, LINK).time(64) < 0.9 * LATENCY_S
 

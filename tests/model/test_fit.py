@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kiviat.machine.modelled.machine import Machine, load_machine
-from kiviat.model.fit import fit_level, with_exchange
+from kiviat.model.fit import fit_level, waits_from, with_exchange
 from kiviat.model.machine_file import Structure, machine_file
 from kiviat.model.pairs import curves, level_of
 from kiviat.record import InputError
@@ -55,7 +55,7 @@ def test_a_protocol_switch_begins_a_segment_above_the_last_size_before_it() -> N
     fitted = fit_level(curve(points))
     assert [one.from_bytes for one in fitted.lines] == [0, 4097]
     assert fitted.lines[1].latency_s == pytest.approx(9e-6, rel=0.01)
-    assert fitted.eager_bytes == 4096
+    assert fitted.waits_from == 4097
 
 
 def test_the_file_has_the_smallest_message_that_waits(tmp_path: Path) -> None:
@@ -63,6 +63,16 @@ def test_the_file_has_the_smallest_message_that_waits(tmp_path: Path) -> None:
     points = [(size, (2e-6 if size <= 4096 else 9e-6) + size / 1e9) for size in SIZES]
     eager = written(tmp_path, KNOWN, network=fit_level(curve(points))).numbers["mpi.eager"]
     assert (eager.value, eager.confidence) == (4097, "calibrated")
+
+
+def test_senders_of_single_messages_show_from_where_on_they_wait() -> None:
+    copied = [(size, 10e-6 + size / 2e9) for size in SIZES if size <= 16384]
+    waiting = [(size, 20e-6 + size / 1e6) for size in (20000, 32768, 65536)]
+    assert waits_from(curve(copied + waiting)) == 20000
+    assert waits_from(curve([(size, 10e-6 + size / 2e9) for size in SIZES])) is None
+    one_slow_size = [(size, 90e-6 if size == 4096 else seconds) for size, seconds in copied]
+    assert waits_from(curve(one_slow_size)) is None
+    assert waits_from([]) is None
 
 
 def test_pingpings_say_how_long_a_rank_is_busy_when_a_message_has_left() -> None:

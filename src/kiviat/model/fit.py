@@ -33,6 +33,8 @@ _OF_LINK = 0.9
 _NO_MORE = 0.05
 # Range of the eager limit; 64 KiB is assumed if the curve has no switch there.
 _LEAST_EAGER_BYTES, _MOST_EAGER_BYTES, _USUAL_EAGER_BYTES = 512, 1 << 20, 1 << 16
+# A sender that waits for its receiver takes at least this many times as long as with the size before.
+_WAITS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +61,14 @@ class Line:
 class Fitted:
     """The lines of a level and their relative errors.
 
-    `eager_bytes` is the largest measured size before the switch, None if no switch was detected.
+    `waits_from` is the smallest measured size above the eager limit, None if no limit was detected.
 
     `points` are measured (bytes, seconds), `fitted_to` those corrected for the bucket. `spread` is the
     relative deviation of launches from their median, in the median over sizes.
     """
 
     lines: tuple[Line, ...]
-    eager_bytes: int | None
+    waits_from: int | None
     median_error: float
     max_error: float
     points: tuple[tuple[int, float], ...]
@@ -132,7 +134,7 @@ def fit_level(
     ]
     fitted = Fitted(
         tuple(lines),
-        max(eager, key=lambda switch: switch.evidence).below if eager else None,
+        max(eager, key=lambda switch: switch.evidence).below + 1 if eager else None,
         0.0,
         0.0,
         tuple((size_of(point), point.median) for point in measured),
@@ -226,8 +228,23 @@ def eager_of(levels: Mapping[str, Fitted]) -> tuple[int, bool]:
     network's, so that only the latter counts if measured.
     """
     relevant = [levels["network"]] if "network" in levels else list(levels.values())
-    detected = [fitted.eager_bytes for fitted in relevant if fitted.eager_bytes is not None]
-    return (detected[0] + 1, True) if detected else (_USUAL_EAGER_BYTES, False)
+    detected = [fitted.waits_from for fitted in relevant if fitted.waits_from is not None]
+    return (detected[0], True) if detected else (_USUAL_EAGER_BYTES, False)
+
+
+def waits_from(senders: Sequence[Summary]) -> int | None:
+    """Return the first size whose sender waits for its receiver; None if no size shows that.
+
+    `senders`: times that the sender of a single message spends in the call. It returns from an eager one as
+    soon as the message is copied, so its time jumps at the limit, and stays as long.
+    """
+    points = sorted((size_of(point), point.median) for point in senders)
+    for at, ((below, before_s), (size, _)) in enumerate(pairwise(points)):
+        if below < _LEAST_EAGER_BYTES or size > _MOST_EAGER_BYTES:
+            continue
+        if min(later_s for _, later_s in points[at + 1 :]) >= _WAITS * before_s:
+            return size
+    return None
 
 
 class _Curve:

@@ -12,14 +12,16 @@ from kiviat.record.run import Rank, Run
 Curves = Mapping[str, Sequence[Summary]]
 
 
-def curves(run: Run, summaries: Sequence[Summary], benchmark: str = "pingpong") -> dict[str, list[Summary]]:
-    """Return the times of a benchmark of two ranks by size, for each measured level of the machine (LEVELS).
+def curves(
+    run: Run, summaries: Sequence[Summary], benchmark: str = "pingpong", metric: str = "time"
+) -> dict[str, list[Summary]]:
+    """Return a time of a benchmark of two ranks by size, for each measured level of the machine (LEVELS).
 
     If several pairs are on a level, the pair with the nearest ranks is used.
     """
     pairs: dict[int, list[Summary]] = {}
     for summary in summaries:
-        if summary.benchmark != benchmark or summary.metric != "time" or summary.bytes is None:
+        if summary.benchmark != benchmark or summary.metric != metric or summary.bytes is None:
             continue
         if summary.ranks != 2:
             continue

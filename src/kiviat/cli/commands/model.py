@@ -24,7 +24,7 @@ from kiviat.machine.modelled.machine import Machine, load_machine
 from kiviat.machine.modelled.quantity import parse_value
 from kiviat.model.bucket import Bucket, with_trailer
 from kiviat.model.disturbed import is_disturbed, refuse_bad_fit, refuse_off_link, undisturbed
-from kiviat.model.fit import CLOSE, Fitted, fit_level, with_exchange
+from kiviat.model.fit import CLOSE, Fitted, fit_level, waits_from, with_exchange
 from kiviat.model.machine_file import Structure, machine_file
 from kiviat.model.pairs import curves
 from kiviat.record import InputError, write_whole
@@ -69,6 +69,7 @@ def execute(request: ModelFitRequest) -> int:
     points: dict[str, Sequence[Summary]] = {}
     exchanges: dict[str, Sequence[Summary]] = {}
     rested: dict[int, float] = {}
+    senders: list[Summary] = []
     left_out = []
     for run, rows, _ in loaded:
         summaries = summarise(rows)
@@ -87,6 +88,7 @@ def execute(request: ModelFitRequest) -> int:
         # launches differ, their median says more than other sizes do.
         singles = curves(run, summaries, "bcast").get("network", [])
         rested |= {size_of(point): point.median for point in singles if point.sync != "back-to-back"}
+        senders += curves(run, summaries, "bcast", "time_rank_min").get("network", [])
     if not points:
         raise InputError(
             f"{', '.join(request.runs)}: no ping-pong was measured; measure one with `kiviat run pingpong`"
@@ -101,6 +103,8 @@ def execute(request: ModelFitRequest) -> int:
     for level, kept in points.items():
         link, bucket = (structure.link, structure.bucket) if level == "network" else (None, None)
         fitted = fit_level(kept, link, bucket, rested)
+        if level == "network" and (seen := waits_from(senders)):
+            fitted = replace(fitted, waits_from=seen)
         levels[level] = with_exchange(fitted, exchanges.get(level, []), link, bucket)
     text = machine_file(path.stem, structure, levels)
     _print_agreement(_drafted(text, path), levels, request.format)
