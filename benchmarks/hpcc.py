@@ -31,7 +31,7 @@ from kiviat.record import Record
 
 ROW = "hpcc"
 RANKS = 2
-_ORDER, _MOST_ORDER, _LARGE_ORDER = 8000, 12_000, 20_000
+_BRIEF_ORDER, _ORDER, _MOST_ORDER, _LARGE_ORDER = 2000, 8000, 12_000, 20_000
 _DGEMM_SHARE, _MEMORY_SHARE = 0.85, 0.05
 _MEMORY_BYTES = 512 << 20
 _BLOCKS = (64, 96, 128, 192, 256)
@@ -161,8 +161,7 @@ def peer(mpi: Mpi) -> Path | str:
 
 
 def _beside(mpi: Mpi, program: Path, setting: Setting) -> Iterator[Finding]:
-    cache = last_level_cache()
-    order = 2000 if setting.brief else order_of(cache)
+    cache, order = last_level_cache(), order_in(setting)
     blas = blas_of(mpi)
     tuning = tuned(mpi, program, order, core_of(blas))
     ours: dict[Figure, list[float]] = {figure: [] for figure in FIGURES}
@@ -198,12 +197,14 @@ def _beside(mpi: Mpi, program: Path, setting: Setting) -> Iterator[Finding]:
         repeat = ()  # one run has all figures
 
 
-def order_of(cache: int) -> int:
+def order_in(setting: Setting) -> int:
     """Return the order of HPL, from which hpcc derives the arrays of STREAM: a third of its memory each.
 
     They should be four times the last-level cache; on processors with large caches HPL would take too long.
     """
-    needed = math.ceil(math.sqrt(4 * cache * 3 * RANKS / 8) / 128) * 128
+    if setting.brief:
+        return _BRIEF_ORDER
+    needed = math.ceil(math.sqrt(4 * last_level_cache() * 3 * RANKS / 8) / 128) * 128
     return max(_ORDER, needed) if needed <= _MOST_ORDER else _ORDER
 
 

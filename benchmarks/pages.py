@@ -75,7 +75,7 @@ def _compared(mpi: Mpi, setting: Setting, side: Side) -> Iterator[Finding]:
 
 def _ours(mpi: Mpi, setting: Setting) -> Side:
     """Return Kiviat's kernels with the sizes used in the comparisons with peers."""
-    order = _order(setting)
+    order = hpcc.order_in(setting)
     memory = order * order * 8 // RANKS
     problem_class = _class(setting)
     cases = {
@@ -102,7 +102,7 @@ def _peers(mpi: Mpi, setting: Setting) -> Iterator[Side | Finding]:
     if isinstance(program, str):
         yield _absent("hpcc", mpi, program)
     else:
-        yield _of_hpcc(mpi, program, _order(setting))
+        yield _of_hpcc(mpi, program, hpcc.order_in(setting))
     reference = find_program("HPCCG_DIR", "test_HPCCG", mpi)
     if isinstance(reference, str):
         yield _absent("HPCCG's reference", mpi, reference)
@@ -149,10 +149,6 @@ def _of_hpccg(mpi: Mpi, reference: Path) -> Side:
 
 def _absent(name: str, mpi: Mpi, reason: str) -> Finding:
     return not_measured(ROW, f"{name}, {RANKS} ranks, {mpi.name}", "", reason)
-
-
-def _order(setting: Setting) -> int:
-    return 2000 if setting.brief else hpcc.order_of(hpcc.last_level_cache())
 
 
 def _class(setting: Setting) -> str:
