@@ -112,9 +112,8 @@ void Trial::per_call(Operation operation, Calls how) {
   const GlobalClock& global = session_.global_clock;
   double timed_ranks = how.timed;
   MPI_Allreduce(MPI_IN_PLACE, &timed_ranks, 1, MPI_DOUBLE, MPI_SUM, all_);
-  // Ranks that share a processor cannot all spin until the start of a window. They need no rest of the links either:
-  // they wait longer for one another.
-  const double refill_s = session_.oversubscribed ? 0 : host::refill_s();
+  // Ranks that share a processor cannot all spin until the start of a window; while links rest, they sleep.
+  const double refill_s = host::refill_s();
   Starts starts{sync == "window" && !session_.oversubscribed && !round_trips, 1.25 * call_s + 2e-6 + refill_s,
                 std::max(0.1 * call_s, 2e-7)};
 
@@ -139,7 +138,9 @@ void Trial::per_call(Operation operation, Calls how) {
         late_s = start_s - due_s;
       } else {
         if (!round_trips) {
-          clock::wait_until(clock::now() + refill_s);
+          const double rested_s = clock::now() + refill_s;
+          if (session_.oversubscribed && refill_s > 0) clock::sleep_until(rested_s);
+          else clock::wait_until(rested_s);
           together();
         }
         start_s = clock::now();

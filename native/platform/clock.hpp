@@ -23,6 +23,9 @@ std::int64_t process_ns();
 // Spins until now() >= time_s and returns the last reading.
 double wait_until(double time_s);
 
+// Sleeps until now() >= time_s.
+void sleep_until(double time_s);
+
 // Name of the clock; the next function returns its domain: two ranks have equal domains only if their readings are
 // comparable without an offset (same boot, same time namespace).
 const char* name();

@@ -36,6 +36,16 @@ RANKED_TEST(waiting_ends_after_the_moment, 1) {
   EXPECT(clock::wait_until(before - 1) >= before);  // in the past: returns at once
 }
 
+RANKED_TEST(sleeping_ends_after_the_moment_and_takes_no_processor_time, 1) {
+  const std::int64_t before_ns = clock::thread_ns();
+  const double due = clock::now() + 50e-3;
+  clock::sleep_until(due);
+  EXPECT(clock::now() >= due);
+  EXPECT(clock::thread_ns() - before_ns < 25'000'000);
+  clock::sleep_until(due);  // in the past: returns at once
+  EXPECT(clock::now() < due + 10);
+}
+
 RANKED_TEST(ranks_of_one_host_share_the_clock, 2, 4) {
   unsigned long mine = clock::domain(), first = mine;
   MPI_Bcast(&first, 1, MPI_UNSIGNED_LONG, 0, world.comm);

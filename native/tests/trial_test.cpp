@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <utility>
 
 #include "driver/runner.hpp"
 #include "helpers.hpp"
@@ -536,10 +537,10 @@ RANKED_TEST(calls_start_at_a_barrier_when_asked_or_oversubscribed, 1, 2, 4) {
   EXPECT(forced.missed_windows.value_or(-1) == 0);
 }
 
-// Links of an emulated cluster refill their token buckets before each call, after a start at a barrier, too.
+// Links of an emulated cluster refill their token buckets before each call, after a start at a barrier, too, and if
+// ranks share processors.
 RANKED_TEST(calls_leave_links_time_to_refill, 1) {
   Session session(world.comm);
-  session.oversubscribed = false;
   constexpr double refill_s = 2e-3;
   const auto shortest_rest_s = [&](const char* sync) {
     double ended_s = 0, shortest_s = INFINITY;
@@ -553,7 +554,8 @@ RANKED_TEST(calls_leave_links_time_to_refill, 1) {
     });
     return calls == 12 ? shortest_s : 0;  // a repeated block has another untimed call
   };
-  for (const char* sync : {"window", "barrier"}) {
+  for (const auto& [sync, oversubscribed] : {std::pair{"window", false}, {"barrier", false}, {"window", true}}) {
+    session.oversubscribed = oversubscribed;
     setenv("KIVIAT_REFILL", "0.002", 1);
     double rest_s = 0;
     for (int attempt = 0; attempt < 30 && rest_s < refill_s; ++attempt) rest_s = shortest_rest_s(sync);

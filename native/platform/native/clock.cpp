@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <functional>
@@ -51,6 +52,13 @@ double wait_until(double time_s) {
   double t = now();
   while (t < time_s) t = now();
   return t;
+}
+
+void sleep_until(double time_s) {
+  const double whole_s = std::floor(time_s);
+  const timespec until{static_cast<std::time_t>(whole_s), static_cast<long>(1e9 * (time_s - whole_s))};
+  do clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);  // ends early after a signal
+  while (now() < time_s);
 }
 
 const char* name() { return "CLOCK_MONOTONIC"; }

@@ -11,9 +11,11 @@ double now() { return simgrid::s4u::Engine::get_clock(); }
 double cost() { return 0; }
 
 double wait_until(double time_s) {
-  simgrid::s4u::this_actor::sleep_until(time_s);
+  sleep_until(time_s);
   return now();
 }
+
+void sleep_until(double time_s) { simgrid::s4u::this_actor::sleep_until(time_s); }
 
 const char* name() { return "simulated"; }
 
