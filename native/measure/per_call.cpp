@@ -139,8 +139,11 @@ void Trial::per_call(Operation operation, Calls how) {
       } else {
         if (!round_trips) {
           const double rested_s = clock::now() + refill_s;
-          if (session_.oversubscribed && refill_s > 0) clock::sleep_until(rested_s);
-          else clock::wait_until(rested_s);
+          if (session_.oversubscribed && refill_s > 0) {
+            clock::sleep_until(rested_s);
+          } else {
+            clock::wait_until(rested_s);
+          }
           together();
         }
         start_s = clock::now();

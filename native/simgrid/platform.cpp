@@ -16,8 +16,9 @@
 //     bucket OUT_BYTES IN_BYTES PACKET_BYTES TRAILER_FROM_BYTES BYTES_PER_S FRAME_BYTES HEADER_BYTES
 //                                                   token buckets of every node, outgoing and incoming
 //     packing BLOCK_S S_PER_B                       of blocks in collectives (simgrid/smpi_overrides/packing.hpp)
-//     mpich3 SHORT_ALLGATHER_BYTES                  -1: MPICH's; before `cold` and `node_aware`
-//                                                   (simgrid/smpi_overrides/mpich3.hpp)
+//     one_connection                                connections between nodes carry both directions in order
+//     mpich VERSION SHORT_ALLGATHER_BYTES           -1: MPICH's; before `cold` and `node_aware`
+//                                                   (simgrid/smpi_overrides/mpich.hpp)
 //     shared_memory LATENCY_S FLAG_S BYTES_PER_S LARGEST_BYTES    of collectives on a node
 //                                                   (simgrid/smpi_overrides/shared_memory.hpp)
 //     node_aware                                    use node-aware collectives (simgrid/smpi_overrides/node_aware.hpp)
@@ -48,6 +49,11 @@
 // node, too, LEVELS is 3. Messages from rotating buffers are in no cache at all.
 //
 // If nodes have token buckets (simgrid/bucket.hpp), bytes that pass both buckets without waiting load no link.
+//
+// With one_connection, a rank's message that opens a rendezvous, and the answer of its receiver, travel behind the data
+// that their senders have already given to the connection of these two ranks. So a rendezvous waits for the end of one
+// in the other direction that began before. Both flow at the same time if the ranks are in step: the last message of
+// both between nodes was with each other, or they started together.
 //
 // SMPI charges a rank receive(n) for eager messages only, and send(n) for eager and non-blocking ones. The rest is
 // added to the latency of the message: the total is that of the file, but receive(n) of a rendezvous message does not
@@ -81,7 +87,7 @@
 #include "simgrid/bucket.hpp"
 #include "simgrid/sent.hpp"
 #include "simgrid/smpi_overrides/alltoall.hpp"
-#include "simgrid/smpi_overrides/mpich3.hpp"
+#include "simgrid/smpi_overrides/mpich.hpp"
 #include "simgrid/smpi_overrides/node_aware.hpp"
 #include "simgrid/smpi_overrides/packing.hpp"
 #include "simgrid/smpi_overrides/shared_memory.hpp"
@@ -94,6 +100,7 @@ namespace resource = simgrid::kernel::resource;
 namespace routing = simgrid::kernel::routing;
 using simgrid::kernel::resource::StandardLinkImpl;
 using Links = std::vector<StandardLinkImpl*>;
+using Pair = std::pair<const s4u::Host*, const s4u::Host*>;  // sender and receiver
 
 struct Segment {
   double from_bytes, latency_s, rate, send_s, send_s_per_byte, receive_s, receive_s_per_byte, after_s, crossing_s,
@@ -204,6 +211,8 @@ class Machine : public routing::NetZoneImpl {
       const double waits_s = std::max(busy_for_s(to), crossing_for_s(to, s4u::Engine::get_clock()));
       if (waits_s > 0) seconds = std::max(seconds, waits_s + receive_s(segment, bytes) - wire_bytes / flow);
     }
+    const resource::Action* before = nullptr;  // the flow whose end this one waits for
+    if (number == 2 && one_connection_) before = before_on_connection(bytes, from, to);
     if (number == 2 && nodes_[source.node].out) {
       const double headers = headers_of(bytes);
       const double passed = pass_at_once(nodes_[source.node], nodes_[target.node], bytes + headers);
@@ -213,15 +222,19 @@ class Machine : public routing::NetZoneImpl {
       // Bytes that passed the buckets need no flow. A negative latency shortens the flow instead.
       newest_flow().set_remains(std::max(least_bytes, wire_bytes + headers - passed + std::min(seconds, 0.0) * flow));
     }
-    return std::max(seconds, 1e-12) / bound_latency(rate);
+    seconds = std::max(seconds, 1e-12);
+    if (before) hold(newest_flow(), before, seconds * flow), seconds = 1e-12;
+    return seconds / bound_latency(rate);
   }
 
   // Called when a message has arrived or was cancelled.
   void arrives(const void* flow) {
     const auto found = under_way_.find(flow);
     if (found == under_way_.end()) return;
-    for (kiviat::UnderWay* of : found->second.ends) of->end(s4u::Engine::get_clock());
+    for (kiviat::UnderWay* of : found->second.ends)
+      if (of) of->end(s4u::Engine::get_clock());
     std::erase_if(found->second.like->moving, [&](const auto& one) { return one.second == flow; });
+    if (one_connection_) release(flow, found->second.way);
     under_way_.erase(found);
   }
   // SimGrid ends some flows of short messages some nanoseconds early without a callback, and the receiver continues. So
@@ -287,12 +300,47 @@ class Machine : public routing::NetZoneImpl {
   }
   void sets_out(const s4u::Host* from, const s4u::Host* to, double bytes, kiviat::UnderWay kiviat::Sent::* where) {
     const auto of_end = [&](const s4u::Host* end) { return &(end->get_data<kiviat::Sent>()->*where); };
-    const std::array<kiviat::UnderWay*, 2> ends{of_end(from), of_end(to)};
+    track(from, to, bytes, {of_end(from), of_end(to)});
+  }
+  // Remembers the newest flow until its message arrives. `ends` count the time until then.
+  void track(const s4u::Host* from, const s4u::Host* to, double bytes, const std::array<kiviat::UnderWay*, 2>& ends) {
     const void* flow = &newest_flow();
     Sequence& like = alike_[{from, to, bytes}];
     like.moving.emplace_back(like.begun++, flow);
-    under_way_[flow] = {ends, &like};
-    for (kiviat::UnderWay* of : ends) of->begin(s4u::Engine::get_clock());
+    under_way_[flow] = {ends, &like, {from, to}};
+    for (kiviat::UnderWay* of : ends)
+      if (of) of->begin(s4u::Engine::get_clock());
+  }
+  // Returns the flow of the other direction whose end a rendezvous must await, if any.
+  const resource::Action* before_on_connection(double bytes, const s4u::Host* from, const s4u::Host* to) {
+    kiviat::Sent &sender = *from->get_data<kiviat::Sent>(), &receiver = *to->get_data<kiviat::Sent>();
+    const auto in_step_with = [](const kiviat::Sent& rank, const s4u::Host* other) {
+      return !rank.partner || rank.partner == other;
+    };
+    const bool in_step = in_step_with(sender, to) && in_step_with(receiver, from);
+    sender.partner = to, receiver.partner = from;
+    if (bytes < rendezvous_bytes_) return nullptr;
+    ways_[{from, to}] = {&newest_flow(), in_step};
+    if (!sender.counted) track(from, to, bytes, {});
+    const auto other = ways_.find({to, from});
+    return other == ways_.end() || other->second.in_step ? nullptr : other->second.flow;
+  }
+  // Makes a new flow wait for the end of another, and have a latency in bytes then. SimGrid has not yet created the
+  // variable that suspend() sets.
+  void hold(resource::Action& flow, const void* before, double latency_bytes) {
+    flow.set_suspend_state(resource::Action::SuspendStates::SUSPENDED);
+    held_.push_back({&flow, before, latency_bytes});
+  }
+  // Lets flows begin that waited for the end of `flow`.
+  void release(const void* flow, const Pair& way) {
+    if (const auto newest = ways_.find(way); newest != ways_.end() && newest->second.flow == flow) ways_.erase(newest);
+    std::erase_if(held_, [&](const Held& held) {
+      if (held.before == flow) {
+        held.flow->set_remains(held.flow->get_remains() + held.latency_bytes);
+        held.flow->resume();
+      }
+      return held.before == flow || held.flow == flow;
+    });
   }
   // Returns for how many seconds a rank is still busy with its last message.
   static double busy_for_s(const s4u::Host* core) {
@@ -494,15 +542,16 @@ class Machine : public routing::NetZoneImpl {
         std::ostringstream seconds;
         seconds << 2 * (std::max(out, in) + packet) / rate;
         refill_s = seconds.str();
+      } else if (kind == "one_connection") {
+        one_connection_ = true;
       } else if (kind == "packing") {
         double block_s, s_per_byte;
         words >> block_s >> s_per_byte;
         kiviat::sim::charge_packing(block_s, s_per_byte);
-      } else if (kind == "mpich3") {
+      } else if (kind == "mpich") {
         double allgather_bytes;
-        words >> allgather_bytes;
-        kiviat::sim::decide_as_mpich_3(allgather_bytes);
-        mpich_version = 3;
+        words >> mpich_version >> allgather_bytes;
+        kiviat::sim::decide_as_mpich(allgather_bytes);
       } else if (kind == "shared_memory") {
         kiviat::sim::SharedMemory memory;
         words >> memory.latency_s >> memory.flag_s >> memory.bytes_per_s >> memory.largest_bytes;
@@ -530,10 +579,24 @@ class Machine : public routing::NetZoneImpl {
   struct Moving {
     std::array<kiviat::UnderWay*, 2> ends;
     Sequence* like;
+    Pair way;
   };
   std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, Sequence> alike_;
+  // The newest rendezvous under way from one core to another, and whether the two ranks were in step.
+  struct Way {
+    const resource::Action* flow;
+    bool in_step;
+  };
+  struct Held {
+    resource::Action* flow;
+    const void* before;
+    double latency_bytes;
+  };
+  bool one_connection_ = false;
+  std::map<Pair, Way> ways_;
+  std::vector<Held> held_;
   // Seconds that the last message from one core to another saved because its bytes passed the buckets at once.
-  std::map<std::pair<const s4u::Host*, const s4u::Host*>, double> saved_s_;
+  std::map<Pair, double> saved_s_;
   std::unordered_map<const void*, Moving> under_way_;  // messages in flight, by address of the flow
   std::vector<Node> nodes_;
   std::optional<Cold> cold_;

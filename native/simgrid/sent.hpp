@@ -38,8 +38,9 @@ struct Sent {
   double busy_until_s = 0, arrives_s = 0, crosses_until_s = 0;
   // until then messages that exceed the cache occupy the core's share of memory bandwidth
   double memory_until_s = 0;
-  double working_set_bytes = 0;  // bytes of buffers of the current collective; 0 outside of collectives
-  bool from_memory = false;      // no message is in the cache (host::sends_from_memory)
+  double working_set_bytes = 0;                 // bytes of buffers of the current collective; 0 outside of collectives
+  bool from_memory = false;                     // no message is in the cache (host::sends_from_memory)
+  const simgrid::s4u::Host* partner = nullptr;  // of the last message between nodes; none since ranks started together
 };
 
 }  // namespace kiviat

@@ -276,12 +276,13 @@ def test_each_number_is_needed_and_checked(table: str, key: str, wrong: str, tmp
         (drop("buses ="), "lacks memory.buses"),
         (swap('collectives = "mpich"', 'collectives = "fast"'), "mpi.collectives is 'fast'"),
         (swap("[mpi]", '[mpi]\nnode_aware = "yes"'), "mpi.node_aware is 'yes'"),
+        (swap("[mpi]", "[mpi]\none_connection = 1"), "mpi.one_connection is 1"),
         (shared("latency", "flag"), "only some of mpi.shared_memory.latency"),
         (shared("latency", "flag", "bandwidth", "largest"), "not mpi.node_aware = true"),
         (shared("speed"), "unknown 'mpi.shared_memory.speed'"),
         (
             swap("[mpi]", f"[mpi]\n{SHORT}"),
-            'needs mpi.collectives = "mpich3"',
+            'needs mpi.collectives = "mpich3" or "mpich4"',
         ),
         (swap('kind = "fat-tree"', 'kind = "thicket"'), "'thicket'"),
         (swap("down = [8, 8]", "down = [8, 8.5]"), "topology.down is [8, 8.5]"),
@@ -411,13 +412,14 @@ def test_the_hash_is_of_what_a_simulation_depends_on(tmp_path: Path) -> None:
     for change in (
         swap("Cray Opteron cluster", "Some cluster"),
         swap("2+2 Gb/s", "two and two"),
-        swap("[mpi]", "[mpi]\nnode_aware = false"),
+        swap("[mpi]", "[mpi]\nnode_aware = false\none_connection = false"),
     ):
         assert load_machine(write(tmp_path, change)).hash == whole.hash
     for change in (
         swap('"245.5 MB/s"', '"245.6 MB/s"'),
         swap('collectives = "mpich"', 'collectives = "ompi"'),
         swap("[mpi]", "[mpi]\nnode_aware = true"),
+        swap("[mpi]", "[mpi]\none_connection = true"),
         swap('collectives = "mpich"', 'collectives = "mpich3"'),
         swap('collectives = "mpich"', f'collectives = "mpich3"\n{SHORT}'),
         swap("cables = [1, 1]", "cables = [1, 2]"),

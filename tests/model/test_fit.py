@@ -169,22 +169,35 @@ def test_what_is_given_is_not_assumed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mpi", "version", "aware"),
+    ("mpi", "version", "collectives", "aware"),
     [
-        ("MPICH", "4.0.2", True),
-        ("MPICH", "1.1", True),
-        ("MPICH", "1.0.8p1", False),
-        ("Open MPI", "4.1.4", False),
-        ("MPICH", "", False),
+        ("MPICH", "5.0.2", "mpich4", True),
+        ("MPICH", "4.0.2", "mpich4", True),
+        ("MPICH", "3.4", "mpich3", True),
+        ("MPICH", "1.1", "mpich", True),
+        ("MPICH", "1.0.6", "mpich", False),
+        ("MPICH", "", "mpich", False),
+        ("Open MPI", "4.1.4", "ompi", False),
     ],
 )
-def test_mpich_has_node_aware_collectives_since_1_1(
-    tmp_path: Path, mpi: str, version: str, aware: bool
+def test_versions_of_mpich_decide_differently(
+    tmp_path: Path, mpi: str, version: str, collectives: str, aware: bool
 ) -> None:
-    """This also holds for runs of one rank per node, because models choose their allreduce by it."""
-    structure = replace(KNOWN, mpi=mpi, mpi_version=version, sockets=1, cores=1)
+    """Collectives are node-aware since 1.1.
+
+    This also holds for runs of one rank per node, because models choose their allreduce by it.
+    """
+    named = "mpich" if mpi == "MPICH" else "ompi"
+    structure = replace(KNOWN, mpi=mpi, mpi_version=version, collectives=named, sockets=1, cores=1)
     machine = written(tmp_path, structure, network=fit_level(line(5e-6, 1e9)))
+    assert machine.words["mpi.collectives"] == collectives
     assert machine.node_aware is aware
+
+
+@pytest.mark.parametrize("one", [True, False])
+def test_connections_are_those_of_the_structure(tmp_path: Path, one: bool) -> None:
+    structure = replace(KNOWN, one_connection=one)
+    assert written(tmp_path, structure, network=fit_level(line(5e-6, 1e9))).one_connection is one
 
 
 def test_unknown_algorithms_of_collectives_are_an_open_question(tmp_path: Path) -> None:

@@ -6,7 +6,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <simgrid/s4u/Actor.hpp>
 #include <simgrid/s4u/Barrier.hpp>
+
+#include "simgrid/sent.hpp"
 
 namespace kiviat {
 
@@ -37,7 +40,10 @@ RankGroup::RankGroup(MPI_Comm comm) : comm_(comm), turn_(std::make_shared<long>(
 
 bool RankGroup::silent() { return true; }
 
-void RankGroup::barrier() const { common_->barrier->wait(); }
+void RankGroup::barrier() const {
+  common_->barrier->wait();
+  simgrid::s4u::this_actor::get_host()->get_data<Sent>()->partner = nullptr;
+}
 
 void RankGroup::barrier(bool) const { barrier(); }
 

@@ -4,7 +4,7 @@
 
 namespace kiviat::sim {
 
-// Installs it for the whole simulation. To be called while the platform is loaded, before decide_as_mpich_3() and
+// Installs it for the whole simulation. To be called while the platform is loaded, before decide_as_mpich() and
 // note_working_sets().
 void allow_any_number_of_ranks();
 

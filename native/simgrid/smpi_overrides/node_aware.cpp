@@ -3,7 +3,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <bit>
 #include <simgrid/s4u/Actor.hpp>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 
 #include "simgrid/communicator.hpp"
 #include "simgrid/smpi_overrides/elements.hpp"
+#include "simgrid/smpi_overrides/mpich.hpp"
 #include "simgrid/smpi_overrides/nodes.hpp"
 #include "simgrid/smpi_overrides/shared_memory.hpp"
 
@@ -43,8 +43,8 @@ using kiviat::sim::view;
 using simgrid::smpi::Request;
 
 constexpr int tag = -7714;
-// Thresholds from MPICH 4.0.2, maint/tuning/coll/ch4/generic.json.
-constexpr long few_ranks = 8, short_bcast_bytes = 12288, long_bcast_bytes = 524288, short_reduce_bytes = 2048;
+// Threshold from MPICH 4.0.2, maint/tuning/coll/ch4/generic.json.
+constexpr long short_reduce_bytes = 2048;
 // Threshold from MPICH 4.0.2, maint/tuning/coll/mpir/generic.json.
 constexpr long short_allreduce_bytes = 8;
 
@@ -120,9 +120,9 @@ int bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   const View mine = view(*comm);
   const long bytes = bytes_of(count, type);
   if (all_in_memory(bytes, comm)) return bcast_here(data, count, type, root, mine.all), MPI_SUCCESS;
-  const bool few = comm->size() < few_ranks, is_short = few || bytes < short_bcast_bytes;
-  const bool middling = std::has_single_bit(static_cast<unsigned>(comm->size())) && bytes < long_bcast_bytes;
-  if (!mine.nodes || !(is_short || middling)) return flat.bcast(data, count, type, root, mine.all);
+  const bool is_short = kiviat::sim::is_short_bcast(bytes, comm->size());
+  if (!mine.nodes || !(is_short || kiviat::sim::is_medium_bcast(bytes, comm->size())))
+    return flat.bcast(data, count, type, root, mine.all);
   const int node = mine.node_of(root), local = mine.local_of(root);
   const bool with_root = mine.node == node && local > 0;
   if (with_root && is_short) {

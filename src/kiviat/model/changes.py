@@ -13,6 +13,7 @@ from kiviat.machine.modelled.machine import (
     LEVELS,
     NUMBERS,
     PARTS,
+    SWITCHES,
     WORDS,
     Machine,
     Segment,
@@ -29,7 +30,6 @@ SOURCE = "what-if"
 _FACTOR = re.compile(r"(\d+(?:\.\d+)?)x")
 _PERCENT = re.compile(r"([+-]\d+(?:\.\d+)?)\s*%")
 _SHORT = {"nodes": "node.count", "topology": "topology.kind", "radix": "topology.radix"}
-_SWITCHES = {"mpi.node_aware"}
 _POSITIONS = {"true": True, "false": False}  # load_machine refuses anything else
 
 
@@ -115,7 +115,7 @@ def _change(machine: Machine, place: str, value: str) -> dict[str, Any]:
         return changed
     if place in WORDS:
         return {table: {key: value}}
-    if place in _SWITCHES:
+    if table == "mpi" and key in SWITCHES:
         return {table: {key: _POSITIONS.get(value, value)}}
     if place.startswith("mpi.algorithms."):
         return {"mpi": {"algorithms": {key.partition(".")[2]: value}}}

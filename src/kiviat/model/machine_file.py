@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kiviat.machine.modelled.machine import MPICH_VERSIONS
 from kiviat.model.bucket import Bucket
 from kiviat.model.fit import Fitted, eager_of
 from kiviat.model.numbers import quoted, text_of
@@ -27,7 +28,7 @@ class Structure:
     `link_source` names its source. Rates that are None are assumed. `source` and `about` describe the runs
     and their MPI; `mpi_version`: for example "4.0.2". `collectives` is `mpi.collectives` in the file, empty
     if the algorithms of the MPI are unknown. `wire_s`: latency of a link, if known. `left_out`:
-    names of disturbed sizes.
+    names of disturbed sizes. `one_connection`: all messages of two ranks of different nodes use one stream.
     """
 
     nodes: int
@@ -48,6 +49,7 @@ class Structure:
     wire_s: float | None = None
     left_out: tuple[str, ...] = ()
     collectives: str = ""
+    one_connection: bool = False
 
 
 def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) -> str:
@@ -94,9 +96,11 @@ def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) 
     text.table("mpi")
     eager, detected = eager_of(levels)
     text.number("eager", f"{eager} B", *(("run", "calibrated") if detected else ("guess", "assumed")))
-    text.add(f"collectives = {quoted(structure.collectives or 'default')}")
+    text.add(f"collectives = {quoted(_collectives(structure))}")
     if _node_aware(structure):
         text.add("node_aware = true")
+    if structure.one_connection:
+        text.add("one_connection = true")
     text.segments("socket", levels.get("socket"), None)
     text.segments("node", levels.get("node"), levels.get("socket") or far)
     text.segments("network", far, near, structure.wire_s)
@@ -129,10 +133,24 @@ def _shape(structure: Structure) -> str:
     return f"{structure.nodes} nodes of {structure.sockets} x {structure.cores} cores"
 
 
+def _version(structure: Structure) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", structure.mpi_version)[:2])
+
+
+def _collectives(structure: Structure) -> str:
+    """Return `mpi.collectives`: for MPICH 3 and later, the newest version known that is not newer."""
+    if structure.mpi == "MPICH":
+        known = [name for name, version in MPICH_VERSIONS.items() if (version,) <= _version(structure)]
+        return known[-1] if known else structure.collectives
+    return structure.collectives or "default"
+
+
 def _node_aware(structure: Structure) -> bool:
-    """Return True for MPICH from version 1.1 on: its collectives are node-aware (CHANGES)."""
-    version = tuple(int(part) for part in re.findall(r"\d+", structure.mpi_version)[:2])
-    return structure.mpi == "MPICH" and version >= (1, 1)
+    """Return True for MPICH 1.1 to 2: collectives are node-aware since then (CHANGES).
+
+    Those of `mpich3` and `mpich4` are so without the key.
+    """
+    return structure.mpi == "MPICH" and (1, 1) <= _version(structure) < (3,)
 
 
 def _questions(structure: Structure, levels: Mapping[str, Fitted]) -> list[str]:

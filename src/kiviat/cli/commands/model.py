@@ -179,6 +179,7 @@ def _structure(runs: Sequence[Run], request: ModelFitRequest) -> Structure:
         link=link,
         link_source=link_source,
         bucket=bucket,
+        one_connection=bucket is not None,  # of TCP
         wire_s=wire_s,
         flops=_rate(request.flops, "flop/s", "--flops"),
         core_memory_bandwidth=_rate(request.core_memory_bandwidth, "B/s", "--core-memory-bandwidth"),

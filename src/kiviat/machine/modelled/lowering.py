@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kiviat.machine.modelled.machine import LEVELS, Machine, segment_numbers
+from kiviat.machine.modelled.machine import LEVELS, MPICH_VERSIONS, Machine, segment_numbers
 
 _LIST_END = "-"
 _UNLIMITED = 1e15  # in B/s
@@ -36,8 +36,8 @@ def _word(word: object) -> str:
 def platform(machine: Machine) -> str:
     """Return the platform description of all nodes; nodes without ranks do not slow the simulation down."""
     text = _Lines()
-    if machine.words["mpi.collectives"] == "mpich3":
-        text.add("mpich3", machine.number("mpi.collective.allgather_short") or -1)
+    if version := MPICH_VERSIONS.get(machine.words["mpi.collectives"]):
+        text.add("mpich", version, machine.number("mpi.collective.allgather_short") or -1)
     nics = [_nic(machine, text) for _ in range(machine.nodes)]
     buses = [_buses(machine, text) for _ in range(machine.nodes)]
     _network(machine, text, nics)
@@ -48,6 +48,8 @@ def platform(machine: Machine) -> str:
         rate = min(machine.numbers[place].value for place in ("nic.bandwidth", "topology.link"))
         frames = (machine.number("nic.frame") or 1, machine.number("nic.header") or 0)
         text.add("bucket", *sizes, _NEVER_BYTES if trailer is None else trailer, rate, *frames)
+    if machine.one_connection:
+        text.add("one_connection")
     for node in range(machine.nodes):
         _cores(machine, text, node, buses[node], nics[node])
     if cache := machine.number("memory.message_cache"):
@@ -154,7 +156,7 @@ def options(machine: Machine) -> dict[str, str]:
     """Return SMPI's configuration, passed to smpirun as --cfg name:value."""
     eager = str(int(machine.numbers["mpi.eager"].value))
     collectives = machine.words["mpi.collectives"]
-    selector = "mpich" if collectives == "mpich3" else collectives
+    selector = "mpich" if collectives in MPICH_VERSIONS else collectives
     return {
         "smpi/privatization": "no",
         "smpi/simulate-computation": "no",

@@ -73,15 +73,18 @@ _SEGMENT: Mapping[str, tuple[str, bool]] = {
     "crossing": ("s", False),
     "crossing_per_byte": ("s/B", False),
 }
+# Values of mpi.collectives that stand for the decisions of a version of MPICH itself.
+MPICH_VERSIONS: Mapping[str, int] = {"mpich3": 3, "mpich4": 4}
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "memory.buses": ("socket", "node"),
     "core.copy_duplex": ("half", "full"),
     "core.copy_reach": ("node", "network"),
     "nic.host_bus_duplex": ("half", "full"),
-    "mpi.collectives": ("mpich", "mpich3", "ompi", "mvapich2", "impi", "default"),
+    "mpi.collectives": ("mpich", *MPICH_VERSIONS, "ompi", "mvapich2", "impi", "default"),
 }
 # Places of the numbers and words of a machine file, and the costs of a message in a segment.
 NUMBERS, WORDS = _FIELDS.keys(), _WORDS.keys()
+SWITCHES = ("node_aware", "one_connection")  # keys of [mpi] that are true or false
 PARTS = tuple(part for part in _SEGMENT if part != "from")
 # Collectives for which SMPI accepts an algorithm.
 _COLLECTIVES = {
@@ -137,8 +140,9 @@ class Machine:
     base of a variant was fitted to, or the machine before changes; the changed machine need not fit them.
 
     `published` has the (machine, mode) names of its results in published/. `node_aware` collectives go
-    through one rank of each node (native/simgrid/smpi_overrides/node_aware.hpp). `changes` are those with
-    which the file was loaded.
+    through one rank of each node (native/simgrid/smpi_overrides/node_aware.hpp). With `one_connection`, all
+    messages of two ranks of different nodes share a stream each way (native/simgrid/platform.cpp). `changes`
+    are those with which the file was loaded.
     """
 
     name: str
@@ -162,6 +166,7 @@ class Machine:
     in_flight: Mapping[str, Quantity]
     algorithms: Mapping[str, str]
     node_aware: bool = False
+    one_connection: bool = False
     changes: Mapping[str, Any] = field(default_factory=dict)
 
     def number(self, place: str) -> float | None:
@@ -215,6 +220,7 @@ class Machine:
         facts += [f"{place}={word}" for place, word in sorted({**self.words, **self.algorithms}.items())]
         facts += [f"in_flight {level}={number.value!r}" for level, number in sorted(self.in_flight.items())]
         facts += ["mpi.node_aware"] if self.node_aware else []
+        facts += ["mpi.one_connection"] if self.one_connection else []
         for level, segments in sorted(self.segments.items()):
             for segment in segments:
                 numbers = segment_numbers(segment)
@@ -428,7 +434,8 @@ def _machine(data: dict[str, Any], path: Path, changes: Mapping[str, Any]) -> Ma
         segments=segments,
         in_flight=in_flight,
         algorithms=_algorithms(data["mpi"], where),
-        node_aware=_node_aware(data["mpi"], where) or words["mpi.collectives"] == "mpich3",
+        node_aware=_switch(data["mpi"], "node_aware", where) or words["mpi.collectives"] in MPICH_VERSIONS,
+        one_connection=_switch(data["mpi"], "one_connection", where),
         changes=changes,
     )
     _refuse_contradictions(machine)
@@ -530,7 +537,7 @@ def _levels(
         in_flight[level] = read_quantity(value, "B", f"mpi.in_flight.{level} of {where}", sources)
         if not in_flight[level].value:
             raise InputError(f"mpi.in_flight.{level} is 0 in {where}; leave it out where there is no limit")
-    known = {"eager", "crossing_ranks", "collective", "collectives", "node_aware", "algorithms", "in_flight"}
+    known = {"eager", "crossing_ranks", "collective", "collectives", *SWITCHES, "algorithms", "in_flight"}
     known.update(LEVELS, ("shared_memory",))
     for key in mpi:
         if key not in known:
@@ -576,10 +583,10 @@ def _table_of(mpi: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]
     return given
 
 
-def _node_aware(mpi: Mapping[str, Any], where: str) -> bool:
-    given = mpi.get("node_aware", False)
+def _switch(mpi: Mapping[str, Any], key: str, where: str) -> bool:
+    given = mpi.get(key, False)
     if not isinstance(given, bool):
-        raise InputError(f"mpi.node_aware is {given!r} in {where}; give true or false")
+        raise InputError(f"mpi.{key} is {given!r} in {where}; give true or false")
     return given
 
 
@@ -629,8 +636,11 @@ def _refuse_contradictions(machine: Machine) -> None:
         raise InputError(f"memory.cold_passes is {cold:g} in {where}; give at most {_MOST_PASSES}")
     if _SHARED[0] in machine.numbers and not machine.node_aware:
         raise InputError(f"{where} has mpi.shared_memory, but not mpi.node_aware = true; set it, too")
-    if "mpi.collective.allgather_short" in machine.numbers and machine.words["mpi.collectives"] != "mpich3":
-        raise InputError(f'mpi.collective.allgather_short in {where} needs mpi.collectives = "mpich3"')
+    if "mpi.collective.allgather_short" in machine.numbers and (
+        machine.words["mpi.collectives"] not in MPICH_VERSIONS
+    ):
+        names = " or ".join(f'"{name}"' for name in MPICH_VERSIONS)
+        raise InputError(f"mpi.collective.allgather_short in {where} needs mpi.collectives = {names}")
     _refuse_calibration(machine)
     machine.network  # noqa: B018  building it refuses wrong topologies
 

@@ -1,4 +1,4 @@
-"""Allgather and alltoall as MPICH 3 decides: the same results, and the costs of the documented algorithms."""
+"""Collectives as MPICH 3 and 4 decide: the same results, and the costs of the documented algorithms."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_payload_arrives(small: Simulation, ranks: int) -> None:
     )
     lines = [
         f"{name} bytes={size} mode=once"
-        for name in ("allgather", "alltoall")
+        for name in ("allgather", "alltoall", "bcast")
         for size in (8, 256, 257, 4096, 32768, 32769, 200000)
     ]
     for places in (one_each(ranks), checked.places(ranks)):
@@ -143,3 +143,32 @@ def test_allreduce_is_that_of_mpich_3(small: Simulation) -> None:
             assert times(machine, places, "allreduce", size) == pytest.approx(
                 times(named, places, "allreduce", size), rel=EXACT
             )
+
+
+@pytest.mark.parametrize(
+    ("ranks", "size", "algorithm"),
+    [
+        *((8, 12280, "binomial_tree"), (8, 12288, "scatter_rdb_allgather"), (6, 65536, "binomial_tree")),
+        *((8, 524288, "scatter_LR_allgather"), (12, 65536, "scatter_LR_allgather")),
+    ],
+)
+def test_broadcasts_are_those_of_mpich(small: Simulation, ranks: int, size: int, algorithm: str) -> None:
+    """SMPI's `mpich` uses a binomial tree for 8 ranks, and recursive doubling for any even number."""
+    named = on(small, {"node_aware": True, "algorithms": {"bcast": algorithm}})
+    for version in ("mpich3", "mpich4"):
+        machine = on(small, {"collectives": version})
+        assert times(machine, one_each(ranks), "bcast", size) == pytest.approx(
+            times(named, one_each(ranks), "bcast", size), rel=EXACT
+        )
+
+
+def test_versions_differ_in_allreduce(small: Simulation) -> None:
+    """MPICH 4 halves vectors above 8 B, MPICH 3 above 2 KiB."""
+    third, fourth = (on(small, {"collectives": version}) for version in ("mpich3", "mpich4"))
+    rabenseifner = on(small, {"node_aware": True, "algorithms": {"allreduce": "rab_rdb"}})
+    expected = times(rabenseifner, one_each(8), "allreduce", 1024)
+    assert times(fourth, one_each(8), "allreduce", 1024) == pytest.approx(expected, rel=EXACT)
+    assert times(third, one_each(8), "allreduce", 1024) != pytest.approx(expected, rel=0.01)
+    for name in ("allgather", "alltoall"):
+        sizes = (100, 1000, 1 << 20)
+        assert times(third, one_each(8), name, *sizes) == times(fourth, one_each(8), name, *sizes)

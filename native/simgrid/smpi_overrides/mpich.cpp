@@ -1,9 +1,8 @@
-#include "simgrid/smpi_overrides/mpich3.hpp"
+#include "simgrid/smpi_overrides/mpich.hpp"
 
 #include <mpi.h>
 
 #include <algorithm>
-#include <bit>
 #include <simgrid/s4u/Actor.hpp>
 #include <string>
 #include <vector>
@@ -17,11 +16,15 @@ namespace simgrid::smpi {
 int allgather__rdb(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
 int allgather__bruck(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
 int alltoall__bruck(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
+int bcast__binomial_tree(void*, int, MPI_Datatype, int, MPI_Comm);
+int bcast__scatter_rdb_allgather(void*, int, MPI_Datatype, int, MPI_Comm);
+int bcast__scatter_LR_allgather(void*, int, MPI_Datatype, int, MPI_Comm);
 
 namespace colls {
 
 extern int (*allgather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
 extern int (*alltoall)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
+extern int (*bcast)(void*, int, MPI_Datatype, int, MPI_Comm);
 
 }  // namespace colls
 }  // namespace simgrid::smpi
@@ -31,6 +34,7 @@ namespace {
 namespace colls = simgrid::smpi::colls;
 using kiviat::sim::bytes_of;
 using kiviat::sim::element;
+using kiviat::sim::is_power_of_two;
 using simgrid::smpi::Datatype;
 using simgrid::smpi::Request;
 
@@ -39,8 +43,6 @@ constexpr long short_allgather_bytes = 81920, long_allgather_bytes = 524288;
 constexpr long short_alltoall_bytes = 256, medium_alltoall_bytes = 32768;
 constexpr int fewest_for_bruck = 8, most_posted = 32;
 double given_allgather_bytes = -1;
-
-bool is_power_of_two(int ranks) { return std::has_single_bit(static_cast<unsigned>(ranks)); }
 
 bool is_long_allgather(long block_bytes, int ranks) {
   if (given_allgather_bytes >= 0) return static_cast<double>(block_bytes) > given_allgather_bytes;
@@ -118,9 +120,18 @@ int alltoall(const void* send, int count, MPI_Datatype type, void* receive, int 
   return algorithm(send, count, type, receive, receive_count, receive_type, comm);
 }
 
+int bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  const long bytes = bytes_of(count, type);
+  const auto algorithm = kiviat::sim::is_short_bcast(bytes, comm->size()) ? simgrid::smpi::bcast__binomial_tree
+                         : kiviat::sim::is_medium_bcast(bytes, comm->size())
+                             ? simgrid::smpi::bcast__scatter_rdb_allgather
+                             : simgrid::smpi::bcast__scatter_LR_allgather;
+  return algorithm(data, count, type, root, comm);
+}
+
 }  // namespace
 
-void kiviat::sim::decide_as_mpich_3(double allgather_bytes) {
+void kiviat::sim::decide_as_mpich(double allgather_bytes) {
   given_allgather_bytes = allgather_bytes;
   // SMPI selects its algorithms after loading the platform and before creating the ranks, so they are replaced in
   // between. An algorithm that the machine names stays.
@@ -131,5 +142,6 @@ void kiviat::sim::decide_as_mpich_3(double allgather_bytes) {
     const auto named = [](const char* what) { return !simgrid::config::get_value<std::string>(what).empty(); };
     if (!named("smpi/allgather")) colls::allgather = allgather;
     if (!named("smpi/alltoall")) colls::alltoall = alltoall;
+    if (!named("smpi/bcast")) colls::bcast = bcast;
   });
 }

@@ -1,0 +1,79 @@
+// Broadcasts of Open MPI. SMPI's selector `ompi` decides as Open MPI 4.1, but takes other algorithms of its own for
+// two: `basic_linear` becomes a chain of segments of 8 KiB, which occupies the root's adapter once instead of once for
+// each rank, and `binary_tree` has such segments, too, where Open MPI passes messages on whole by default
+// (coll_tuned_decision_fixed.c and coll_base_bcast.c of Open MPI 4.1; SimGrid 3.32).
+//
+// SMPI calls both through tables that the dynamic linker fills by name, so definitions in a preloaded library replace
+// them. Other selectors and machines that name such an algorithm get SMPI's.
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <bit>
+#include <string>
+#include <vector>
+#include <xbt/config.hpp>
+
+#include "simgrid/communicator.hpp"
+
+namespace {
+
+using Bcast = int(void*, int, MPI_Datatype, int, MPI_Comm);
+using simgrid::smpi::Request;
+
+constexpr int tag = -7716;
+
+bool is_open_mpis() {
+  static const bool is = simgrid::config::get_value<std::string>("smpi/coll-selector") == "ompi" &&
+                         simgrid::config::get_value<std::string>("smpi/bcast").empty();
+  return is;
+}
+
+void send_to_all(const std::vector<int>& ranks, const void* buffer, int count, MPI_Datatype type, MPI_Comm comm) {
+  std::vector<MPI_Request> requests;
+  for (const int rank : ranks) requests.push_back(Request::isend(buffer, count, type, rank, tag, comm));
+  Request::waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+}
+
+void linear(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  if (comm->rank() != root) return Request::recv(buffer, count, type, root, tag, comm, MPI_STATUS_IGNORE);
+  std::vector<int> others;
+  for (int rank = 0; rank < comm->size(); ++rank)
+    if (rank != root) others.push_back(rank);
+  send_to_all(others, buffer, count, type, comm);
+}
+
+// With ranks counted from the root, the 2^k ranks of level k begin with 2^k - 1; the children of a rank follow it by
+// 2^k and 2^(k + 1).
+void binary_tree(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  const int ranks = comm->size(), mine = (comm->rank() + ranks - root) % ranks;
+  const auto width_of = [](int rank) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(rank) + 1)); };
+  if (mine > 0) {
+    const int above = width_of(mine) / 2, parent = mine - above < 2 * above - 1 ? mine - above : mine - 2 * above;
+    Request::recv(buffer, count, type, (parent + root) % ranks, tag, comm, MPI_STATUS_IGNORE);
+  }
+  std::vector<int> children;
+  for (const int child : {mine + width_of(mine), mine + 2 * width_of(mine)})
+    if (child < ranks) children.push_back((child + root) % ranks);
+  send_to_all(children, buffer, count, type, comm);
+}
+
+template <class Algorithm>
+int replaced(const char* name, Algorithm ours, void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  if (!is_open_mpis()) return reinterpret_cast<Bcast*>(dlsym(RTLD_NEXT, name))(buffer, count, type, root, comm);
+  ours(buffer, count, type, root, comm);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+#define KIVIAT_SMPIS_LINEAR "_ZN7simgrid4smpi11bcast__NTSLEPviPNS0_8DatatypeEiPNS0_4CommE"
+#define KIVIAT_SMPIS_BINARY "_ZN7simgrid4smpi11bcast__NTSBEPviPNS0_8DatatypeEiPNS0_4CommE"
+
+extern "C" Bcast kiviat_bcast_linear asm(KIVIAT_SMPIS_LINEAR);
+extern "C" int kiviat_bcast_linear(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  return replaced(KIVIAT_SMPIS_LINEAR, linear, buffer, count, type, root, comm);
+}
+extern "C" Bcast kiviat_bcast_binary asm(KIVIAT_SMPIS_BINARY);
+extern "C" int kiviat_bcast_binary(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  return replaced(KIVIAT_SMPIS_BINARY, binary_tree, buffer, count, type, root, comm);
+}
