@@ -112,7 +112,7 @@ void Trial::per_call(Operation operation, Calls how) {
   const GlobalClock& global = session_.global_clock;
   double timed_ranks = how.timed;
   MPI_Allreduce(MPI_IN_PLACE, &timed_ranks, 1, MPI_DOUBLE, MPI_SUM, all_);
-  // Ranks that share a processor cannot all spin until the start of a window; while links rest, they sleep.
+  // Ranks that share a processor cannot all spin until the start of a window.
   const double refill_s = host::refill_s();
   Starts starts{sync == "window" && !session_.oversubscribed && !round_trips, 1.25 * call_s + 2e-6 + refill_s,
                 std::max(0.1 * call_s, 2e-7)};
@@ -138,7 +138,7 @@ void Trial::per_call(Operation operation, Calls how) {
         late_s = start_s - due_s;
       } else {
         if (!round_trips) {
-          const double rested_s = clock::now() + refill_s;
+          const double rested_s = clock::now() + refill_s;  // ranks that share a processor sleep until then
           if (session_.oversubscribed && refill_s > 0) {
             clock::sleep_until(rested_s);
           } else {

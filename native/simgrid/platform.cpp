@@ -16,7 +16,7 @@
 //     bucket OUT_BYTES IN_BYTES PACKET_BYTES TRAILER_FROM_BYTES BYTES_PER_S FRAME_BYTES HEADER_BYTES
 //                                                   token buckets of every node, outgoing and incoming
 //     packing BLOCK_S S_PER_B                       of blocks in collectives (simgrid/smpi_overrides/packing.hpp)
-//     one_connection                                connections between nodes carry both directions in order
+//     one_connection                                a rendezvous waits for one of the opposite direction
 //     mpich VERSION SHORT_ALLGATHER_BYTES           -1: MPICH's; before `cold` and `node_aware`
 //                                                   (simgrid/smpi_overrides/mpich.hpp)
 //     shared_memory LATENCY_S FLAG_S BYTES_PER_S LARGEST_BYTES    of collectives on a node
@@ -53,7 +53,8 @@
 // With one_connection, a rank's message that opens a rendezvous, and the answer of its receiver, travel behind the data
 // that their senders have already given to the connection of these two ranks. So a rendezvous waits for the end of one
 // in the other direction that began before. Both flow at the same time if the ranks are in step: the last message of
-// both between nodes was with each other, or they started together.
+// both between nodes was with each other, or neither had one since the benchmark's last common start. Ranks that share
+// a core count as one.
 //
 // SMPI charges a rank receive(n) for eager messages only, and send(n) for eager and non-blocking ones. The rest is
 // added to the latency of the message: the total is that of the file, but receive(n) of a rendezvous message does not
@@ -71,6 +72,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <simgrid/kernel/Timer.hpp>
 #include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/kernel/routing/NetPoint.hpp>
@@ -148,6 +150,13 @@ struct Core {
   double memory_rate = INFINITY;
 };
 
+// A message that starts. `rate`: of its flow on idle links.
+struct Message {
+  resource::Action* flow;
+  const s4u::Host *from, *to;
+  double wire_bytes, rate;
+};
+
 class Machine : public routing::NetZoneImpl {
  public:
   // `wanted`: names of the hosts to create; empty: all. Throws std::runtime_error if the file cannot be read or parsed.
@@ -206,25 +215,20 @@ class Machine : public routing::NetZoneImpl {
       until_s = std::max(until_s, s4u::Engine::get_clock()) + busy_s;
       seconds += until_s - s4u::Engine::get_clock();
     }
+    double unhindered_s = seconds;  // without waits that begin now
     if (bytes >= rendezvous_bytes_) {
       seconds += receive_s(segment, bytes) + unpaid_send_s(segment, bytes, from, to);
+      unhindered_s = seconds;
       const double waits_s = std::max(busy_for_s(to), crossing_for_s(to, s4u::Engine::get_clock()));
       if (waits_s > 0) seconds = std::max(seconds, waits_s + receive_s(segment, bytes) - wire_bytes / flow);
     }
-    const resource::Action* before = nullptr;  // the flow whose end this one waits for
-    if (number == 2 && one_connection_) before = before_on_connection(bytes, from, to);
-    if (number == 2 && nodes_[source.node].out) {
-      const double headers = headers_of(bytes);
-      const double passed = pass_at_once(nodes_[source.node], nodes_[target.node], bytes + headers);
-      const double rate_of_link = nodes_[source.node].out->bytes_per_s();
-      saved_s_[{from, to}] = (passed - headers) / rate_of_link;
-      seconds += std::min(passed, bytes) * (1 / flow - 1 / rate_of_link);  // a flow slower than the link stays slower
-      // Bytes that passed the buckets need no flow. A negative latency shortens the flow instead.
-      newest_flow().set_remains(std::max(least_bytes, wire_bytes + headers - passed + std::min(seconds, 0.0) * flow));
+    if (number == 2) {
+      const Message message{&newest_flow(), from, to, wire_bytes, flow};
+      const resource::Action* const before = one_connection_ ? note_on_connection(message, bytes) : nullptr;
+      if (before) hold(message, before, unhindered_s, s4u::Engine::get_clock() + seconds);
+      seconds = before ? 0 : pass_buckets(message, seconds);
     }
-    seconds = std::max(seconds, 1e-12);
-    if (before) hold(newest_flow(), before, seconds * flow), seconds = 1e-12;
-    return seconds / bound_latency(rate);
+    return std::max(seconds, least_s) / bound_latency(rate);
   }
 
   // Called when a message has arrived or was cancelled.
@@ -233,9 +237,11 @@ class Machine : public routing::NetZoneImpl {
     if (found == under_way_.end()) return;
     for (kiviat::UnderWay* of : found->second.ends)
       if (of) of->end(s4u::Engine::get_clock());
-    std::erase_if(found->second.like->moving, [&](const auto& one) { return one.second == flow; });
-    if (one_connection_) release(flow, found->second.way);
+    if (Sequence* like = found->second.like)
+      std::erase_if(like->moving, [&](const auto& one) { return one.second == flow; });
+    const Pair way = found->second.way;
     under_way_.erase(found);
+    if (one_connection_) release(flow, way);
   }
   // SimGrid ends some flows of short messages some nanoseconds early without a callback, and the receiver continues. So
   // a received message counts as arrived.
@@ -283,6 +289,7 @@ class Machine : public routing::NetZoneImpl {
   static constexpr double envelope_bytes = 16;  // bytes that SMPI adds to every message
   static constexpr double least_bytes = 1e-2;   // a flow of 0 bytes would never end
   static constexpr double rounding_s = 1e-12;
+  static constexpr double least_s = 1e-12;  // SimGrid skips the latency of a flow if it is 0
 
   const Core& core(const s4u::Host* host) const { return cores_[host->get_netpoint()->id()]; }
   static int level_of(const Core& a, const Core& b) { return a.node != b.node ? 2 : a.socket != b.socket ? 1 : 0; }
@@ -305,42 +312,73 @@ class Machine : public routing::NetZoneImpl {
   // Remembers the newest flow until its message arrives. `ends` count the time until then.
   void track(const s4u::Host* from, const s4u::Host* to, double bytes, const std::array<kiviat::UnderWay*, 2>& ends) {
     const void* flow = &newest_flow();
-    Sequence& like = alike_[{from, to, bytes}];
-    like.moving.emplace_back(like.begun++, flow);
-    under_way_[flow] = {ends, &like, {from, to}};
+    Sequence* like = nullptr;
+    if (bytes < rendezvous_bytes_) {
+      like = &alike_[{from, to, bytes}];
+      like->moving.emplace_back(like->begun++, flow);
+    }
+    under_way_[flow] = {ends, like, {from, to}};
     for (kiviat::UnderWay* of : ends)
       if (of) of->begin(s4u::Engine::get_clock());
   }
-  // Returns the flow of the other direction whose end a rendezvous must await, if any.
-  const resource::Action* before_on_connection(double bytes, const s4u::Host* from, const s4u::Host* to) {
-    kiviat::Sent &sender = *from->get_data<kiviat::Sent>(), &receiver = *to->get_data<kiviat::Sent>();
+  // Lets a message's first bytes pass the buckets of its nodes, if there are any, and returns its latency, of which
+  // `seconds` do not depend on them.
+  double pass_buckets(const Message& message, double seconds) {
+    Node &source = nodes_[core(message.from).node], &target = nodes_[core(message.to).node];
+    if (!source.out) return seconds;
+    const double bytes = std::max(0.0, message.wire_bytes - envelope_bytes), headers = headers_of(bytes);
+    const double passed = pass_at_once(source, target, bytes + headers), rate_of_link = source.out->bytes_per_s();
+    saved_s_[{message.from, message.to}] = (passed - headers) / rate_of_link;
+    // A flow slower than the link stays slower.
+    seconds += std::min(passed, bytes) * (1 / message.rate - 1 / rate_of_link);
+    // Bytes that passed the buckets need no flow. A negative latency shortens the flow instead.
+    const double left = message.wire_bytes + headers - passed + std::min(seconds, 0.0) * message.rate;
+    message.flow->set_remains(std::max(least_bytes, left));
+    return seconds;
+  }
+  // Notes a new message between nodes, and returns the flow of the other direction whose end it must await, if any.
+  const resource::Action* note_on_connection(const Message& message, double bytes) {
+    kiviat::Sent &sender = *message.from->get_data<kiviat::Sent>(), &receiver = *message.to->get_data<kiviat::Sent>();
     const auto in_step_with = [](const kiviat::Sent& rank, const s4u::Host* other) {
       return !rank.partner || rank.partner == other;
     };
-    const bool in_step = in_step_with(sender, to) && in_step_with(receiver, from);
-    sender.partner = to, receiver.partner = from;
+    const bool in_step = in_step_with(sender, message.to) && in_step_with(receiver, message.from);
+    sender.partner = message.to, receiver.partner = message.from;
     if (bytes < rendezvous_bytes_) return nullptr;
-    ways_[{from, to}] = {&newest_flow(), in_step};
-    if (!sender.counted) track(from, to, bytes, {});
-    const auto other = ways_.find({to, from});
-    return other == ways_.end() || other->second.in_step ? nullptr : other->second.flow;
+    if (!sender.counted) track(message.from, message.to, bytes, {});
+    Way& way = ways_[{message.from, message.to}];
+    if (way.flows.empty()) way.in_step = in_step;
+    way.flows.push_back(message.flow);
+    const auto other = ways_.find({message.to, message.from});
+    return other == ways_.end() || other->second.in_step ? nullptr : other->second.flows.back();
   }
-  // Makes a new flow wait for the end of another, and have a latency in bytes then. SimGrid has not yet created the
-  // variable that suspend() sets.
-  void hold(resource::Action& flow, const void* before, double latency_bytes) {
-    flow.set_suspend_state(resource::Action::SuspendStates::SUSPENDED);
-    held_.push_back({&flow, before, latency_bytes});
+  // Makes a new flow wait for the end of another. Then it begins after a latency, but not before `earliest_s`.
+  void hold(const Message& message, const resource::Action* before, double latency_s, double earliest_s) {
+    message.flow->set_suspend_state(resource::Action::SuspendStates::SUSPENDED);  // suspend() needs what is yet to come
+    held_.push_back({message, before, latency_s, earliest_s});
   }
   // Lets flows begin that waited for the end of `flow`.
-  void release(const void* flow, const Pair& way) {
-    if (const auto newest = ways_.find(way); newest != ways_.end() && newest->second.flow == flow) ways_.erase(newest);
-    std::erase_if(held_, [&](const Held& held) {
-      if (held.before == flow) {
-        held.flow->set_remains(held.flow->get_remains() + held.latency_bytes);
-        held.flow->resume();
-      }
-      return held.before == flow || held.flow == flow;
-    });
+  void release(const void* flow, const Pair& pair) {
+    if (const auto way = ways_.find(pair); way != ways_.end()) {
+      std::erase(way->second.flows, flow);
+      if (way->second.flows.empty()) ways_.erase(way);
+    }
+    std::erase_if(held_, [&](const Held& held) { return held.message.flow == flow; });  // it was cancelled
+    for (Held& held : held_) {
+      if (held.before != flow) continue;
+      held.before = nullptr;
+      const double now_s = s4u::Engine::get_clock(), begins_s = std::max(now_s + held.latency_s, held.earliest_s);
+      held.latency_s = std::max(least_s, pass_buckets(held.message, begins_s - now_s));
+      const resource::Action* const waiting = held.message.flow;
+      simgrid::kernel::timer::Timer::set(now_s + held.latency_s, [this, waiting] { begin(waiting); });
+    }
+  }
+  void begin(const resource::Action* waiting) {
+    const auto held = std::ranges::find(held_, waiting, [](const Held& one) { return one.message.flow; });
+    if (held == held_.end()) return;
+    resource::Action* const flow = held->message.flow;
+    held_.erase(held);
+    flow->resume();
   }
   // Returns for how many seconds a rank is still busy with its last message.
   static double busy_for_s(const s4u::Host* core) {
@@ -582,15 +620,15 @@ class Machine : public routing::NetZoneImpl {
     Pair way;
   };
   std::map<std::tuple<const s4u::Host*, const s4u::Host*, double>, Sequence> alike_;
-  // The newest rendezvous under way from one core to another, and whether the two ranks were in step.
+  // Rendezvous under way from one core to another, and whether the two ranks were in step when the first one began.
   struct Way {
-    const resource::Action* flow;
-    bool in_step;
+    std::vector<const resource::Action*> flows;
+    bool in_step = false;
   };
   struct Held {
-    resource::Action* flow;
-    const void* before;
-    double latency_bytes;
+    Message message;
+    const void* before;  // null once it has ended
+    double latency_s, earliest_s;
   };
   bool one_connection_ = false;
   std::map<Pair, Way> ways_;

@@ -68,6 +68,18 @@ def test_collectives_go_through_one_rank_of_each_node_or_not() -> None:
     assert changed("mpi.node_aware=false").hash == before.hash != after.hash
 
 
+def test_a_named_version_of_mpich_is_node_aware_unless_told_otherwise() -> None:
+    fourth, plain = changed("mpi.collectives=mpich4"), load_machine(SMALL)
+    flat = changed("mpi.collectives=mpich4", "mpi.node_aware=false")
+    assert (plain.node_aware, fourth.node_aware, flat.node_aware) == (False, True, False)
+
+
+def test_long_messages_use_both_directions_of_a_connection_or_not() -> None:
+    before, after = load_machine(SMALL), changed("mpi.one_connection=true")
+    assert (before.one_connection, after.one_connection) == (False, True)
+    assert changed("mpi.one_connection=false").hash == before.hash != after.hash
+
+
 def test_another_topology_gets_parameters_that_fit() -> None:
     machine = changed("topology=torus", "nodes=12")
     assert (machine.topology_kind, machine.topology_parameters) == ("torus", {"dimensions": (3, 2, 2)})

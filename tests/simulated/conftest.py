@@ -117,6 +117,18 @@ def number(text: str) -> dict[str, str]:
     return {"value": text, "source": "test", "confidence": "high"}
 
 
+@pytest.fixture(scope="session")
+def flows(simgrid: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a program that sends the messages that its arguments name."""
+    program = tmp_path_factory.mktemp("flows") / "flows"
+    platform = NATIVE / "platform" / "simgrid"
+    parts = [platform / f"{name}.cpp" for name in ("rank_group", "clock", "compute", "node")]
+    source = Path(__file__).with_name("flows.cpp")
+    options: list[str | Path] = ["-std=c++20", "-w", "-DSMPI_NO_OVERRIDE_MALLOC", "-I", NATIVE]
+    subprocess.run([simgrid.mpicxx, *options, source, *parts, "-o", program], check=True)
+    return program
+
+
 # --- original implementations, for comparison on the same machine ---------------------------------------
 
 

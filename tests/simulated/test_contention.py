@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -18,17 +17,6 @@ MACHINES = NATIVE.parent / "machines"
 MANY = 10_000_000
 APART: list[Place] = [(0, 0), (1, 0), (2, 0), (3, 0)]
 SOCKETS: list[Place] = [(0, 0), (0, 1), (0, 2), (0, 3)]
-
-
-@pytest.fixture(scope="session")
-def flows(simgrid: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    program = tmp_path_factory.mktemp("flows") / "flows"
-    platform = NATIVE / "platform" / "simgrid"
-    parts = [platform / f"{name}.cpp" for name in ("rank_group", "clock", "compute", "node")]
-    source = Path(__file__).with_name("flows.cpp")
-    options: list[str | Path] = ["-std=c++20", "-w", "-DSMPI_NO_OVERRIDE_MALLOC", "-I", NATIVE]
-    subprocess.run([simgrid.mpicxx, *options, source, *parts, "-o", program], check=True)
-    return program
 
 
 def times_and_in_flight(

@@ -41,12 +41,18 @@ def test_a_binary_tree_passes_whole_messages_on(small: Simulation, ranks: int, s
     assert bcast_s(ompi(small), ranks, size) == pytest.approx(sent * size / RATE, rel=0.03)
 
 
+@pytest.mark.parametrize(("ranks", "size"), [(3, 200000), (4, 1 << 20), (6, 1 << 20)])
+def test_a_chain_passes_whole_messages_on(small: Simulation, ranks: int, size: int) -> None:
+    assert bcast_s(ompi(small), ranks, size) == pytest.approx((ranks - 1) * size / RATE, rel=0.02)
+
+
 @pytest.mark.parametrize("root", [0, 3])
 @pytest.mark.parametrize("ranks", [3, 5, 8, 13])
 def test_payload_arrives(small: Simulation, ranks: int, root: int) -> None:
     checked = replace(ompi(small), options={"smpi/shared-malloc": "off"}, environment={"KIVIAT_VERIFY": "1"})
     lines = [
-        f"bcast bytes={size} root={root % ranks} mode=once" for size in (8, 48, 8192, 16384, 65536, 200000)
+        f"bcast bytes={size} root={root % ranks} mode=once"
+        for size in (8, 48, 8192, 16384, 65536, 200000, 1 << 20)
     ]
     for result in checked.cases([(node, 0) for node in range(ranks)], lines):
         assert result["check"] == "passed", (result["case"], result["check_reason"])

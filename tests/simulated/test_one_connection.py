@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kiviat.machine.modelled.machine import load_machine
 from tests.simulated.conftest import SMALL, Place, Simulation, number
+from tests.simulated.test_contention import seconds, times_and_in_flight
 
 EAGER, LONG = 4000, 200000
 PAIRS = {"alltoall": "pair"}
@@ -59,7 +61,8 @@ def test_ranks_of_a_node_do_not_wait(small: Simulation) -> None:
 def test_posted_messages_wait_for_those_of_the_other_direction(small: Simulation) -> None:
     """With all messages posted at once, a rank that sends first is served first, and receives last.
 
-    An alltoall of MPICH on eight nodes took 12.8 message times instead of seven.
+    MPICH's alltoall of 24,000 B, which posts all messages at once, took 12.8 message times on eight nodes,
+    not seven.
     """
     linear = {"algorithms": {"alltoall": "basic_linear"}}
     line = f"alltoall bytes={LONG} mode=once"
@@ -81,3 +84,48 @@ def test_every_message_arrives(small: Simulation) -> None:
     for places in (one_each(8), checked.places(8)):
         for result in checked.cases(places, lines):
             assert result["check"] == "passed", (result["case"], result["check_reason"])
+
+
+def test_a_message_that_waits_finds_full_buckets(small: Simulation) -> None:
+    """While it waits, its sender's link rests, so both messages of each later step save a bucket and a packet."""
+    bucket = {f"bucket_{way}": number("20 kB") for way in ("out", "in")} | {"packet": number("1 kB")}
+    line = f"alltoall bytes={LONG} mode=once"
+    ordered = on(small, True)
+    with_buckets = replace(ordered, machine=load_machine(SMALL, {**ordered.machine.changes, "nic": bucket}))
+    (plain_s,) = ordered.times(one_each(4), [line])
+    (time_s,) = with_buckets.times(one_each(4), [line])
+    assert plain_s - time_s == pytest.approx((1 + 2 * 2) * 21e3 / 1e9, rel=0.01)
+
+
+def test_all_messages_of_a_direction_count(small: Simulation, flows: Path) -> None:
+    """Of two messages in each direction, those of the rank that begins come first.
+
+    The second one follows one for the same rank, but the two are not in step for that.
+    """
+    others, long = "send 0 2 8 send 1 3 8", f"send 0 1 {LONG} send 0 1 {LONG} send 1 0 {LONG} send 1 0 {LONG}"
+    at_once = seconds(on(small, False), flows, one_each(4), f"{others} {long}")[0]
+    in_turns = seconds(on(small, True), flows, one_each(4), f"{others} {long}")[0]
+    assert max(in_turns) - max(at_once) == pytest.approx(2 * LONG / 1e9, rel=0.05)
+    in_step = seconds(on(small, True), flows, one_each(4), long)[0]
+    assert max(in_step) == pytest.approx(
+        max(seconds(on(small, False), flows, one_each(4), long)[0]), rel=1e-9
+    )
+
+
+def test_a_message_that_waits_is_not_under_way_twice(small: Simulation, flows: Path) -> None:
+    """Its rank's time with messages in flight ends with the last one."""
+    lines = f"send 0 2 8 send 1 3 8 send 0 1 {LONG} send 1 0 {LONG}"
+    (line,) = times_and_in_flight(on(small, True), flows, one_each(4), lines)
+    for took_s, far_s, _ in line[:2]:
+        assert far_s == pytest.approx(took_s, rel=0.1)
+
+
+def test_messages_that_wait_share_links_as_others_do(small: Simulation, flows: Path) -> None:
+    """Three ranks that answer rank 0 at once have their latencies at the same time, not one after the other."""
+    others = "send 0 4 8 send 1 5 8 send 2 6 8 send 3 7 8"
+    out = " ".join(f"send 0 {rank} {LONG}" for rank in (1, 2, 3))
+    back = " ".join(f"send {rank} 0 {LONG}" for rank in (1, 2, 3))
+    times = seconds(on(small, True), flows, one_each(8), f"{others} {out} {back}")[0]
+    (one_way,) = seconds(on(small, False), flows, one_each(8), f"{others} {out}")
+    # The first answer begins before the last message has arrived.
+    assert 2 * LONG / 1e9 < max(times) - max(one_way) < 3 * LONG / 1e9

@@ -122,10 +122,14 @@ int alltoall(const void* send, int count, MPI_Datatype type, void* receive, int 
 
 int bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   const long bytes = bytes_of(count, type);
-  const auto algorithm = kiviat::sim::is_short_bcast(bytes, comm->size()) ? simgrid::smpi::bcast__binomial_tree
-                         : kiviat::sim::is_medium_bcast(bytes, comm->size())
-                             ? simgrid::smpi::bcast__scatter_rdb_allgather
-                             : simgrid::smpi::bcast__scatter_LR_allgather;
+  MPI_Aint lower, extent;
+  PMPI_Type_get_extent(type, &lower, &extent);
+  // SMPI scatters the bytes between the elements, too.
+  const bool has_gaps = lower != 0 || extent != bytes_of(1, type);
+  const auto algorithm =
+      has_gaps || kiviat::sim::is_short_bcast(bytes, comm->size()) ? simgrid::smpi::bcast__binomial_tree
+      : kiviat::sim::is_medium_bcast(bytes, comm->size())          ? simgrid::smpi::bcast__scatter_rdb_allgather
+                                                                   : simgrid::smpi::bcast__scatter_LR_allgather;
   return algorithm(data, count, type, root, comm);
 }
 

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <bit>
 #include <simgrid/s4u/Actor.hpp>
 #include <string>
 #include <vector>

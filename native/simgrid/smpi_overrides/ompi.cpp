@@ -23,8 +23,10 @@ using simgrid::smpi::Request;
 constexpr int tag = -7716;
 
 bool is_open_mpis() {
-  static const bool is = simgrid::config::get_value<std::string>("smpi/coll-selector") == "ompi" &&
-                         simgrid::config::get_value<std::string>("smpi/bcast").empty();
+  static const bool is = [] {
+    const auto chosen = [](const char* what) { return simgrid::config::get_value<std::string>(what); };
+    return chosen("smpi/bcast") == "ompi" || (chosen("smpi/bcast").empty() && chosen("smpi/coll-selector") == "ompi");
+  }();
   return is;
 }
 
@@ -57,23 +59,37 @@ void binary_tree(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm 
   send_to_all(children, buffer, count, type, comm);
 }
 
-template <class Algorithm>
-int replaced(const char* name, Algorithm ours, void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  if (!is_open_mpis()) return reinterpret_cast<Bcast*>(dlsym(RTLD_NEXT, name))(buffer, count, type, root, comm);
-  ours(buffer, count, type, root, comm);
-  return MPI_SUCCESS;
+void chain(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  const int ranks = comm->size(), mine = (comm->rank() + ranks - root) % ranks;
+  if (mine > 0) Request::recv(buffer, count, type, (mine - 1 + root) % ranks, tag, comm, MPI_STATUS_IGNORE);
+  if (mine + 1 < ranks) Request::send(buffer, count, type, (mine + 1 + root) % ranks, tag, comm);
 }
+
+Bcast* smpis(const char* name) { return reinterpret_cast<Bcast*>(dlsym(RTLD_NEXT, name)); }
 
 }  // namespace
 
-#define KIVIAT_SMPIS_LINEAR "_ZN7simgrid4smpi11bcast__NTSLEPviPNS0_8DatatypeEiPNS0_4CommE"
-#define KIVIAT_SMPIS_BINARY "_ZN7simgrid4smpi11bcast__NTSBEPviPNS0_8DatatypeEiPNS0_4CommE"
+namespace simgrid::smpi {
 
-extern "C" Bcast kiviat_bcast_linear asm(KIVIAT_SMPIS_LINEAR);
-extern "C" int kiviat_bcast_linear(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  return replaced(KIVIAT_SMPIS_LINEAR, linear, buffer, count, type, root, comm);
+int bcast__NTSL(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  static Bcast* const original = smpis("_ZN7simgrid4smpi11bcast__NTSLEPviPNS0_8DatatypeEiPNS0_4CommE");
+  if (!is_open_mpis()) return original(buffer, count, type, root, comm);
+  linear(buffer, count, type, root, comm);
+  return MPI_SUCCESS;
 }
-extern "C" Bcast kiviat_bcast_binary asm(KIVIAT_SMPIS_BINARY);
-extern "C" int kiviat_bcast_binary(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  return replaced(KIVIAT_SMPIS_BINARY, binary_tree, buffer, count, type, root, comm);
+
+int bcast__NTSB(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  static Bcast* const original = smpis("_ZN7simgrid4smpi11bcast__NTSBEPviPNS0_8DatatypeEiPNS0_4CommE");
+  if (!is_open_mpis()) return original(buffer, count, type, root, comm);
+  binary_tree(buffer, count, type, root, comm);
+  return MPI_SUCCESS;
 }
+
+int bcast__ompi_pipeline(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  static Bcast* const original = smpis("_ZN7simgrid4smpi20bcast__ompi_pipelineEPviPNS0_8DatatypeEiPNS0_4CommE");
+  if (!is_open_mpis()) return original(buffer, count, type, root, comm);
+  chain(buffer, count, type, root, comm);
+  return MPI_SUCCESS;
+}
+
+}  // namespace simgrid::smpi

@@ -28,7 +28,7 @@ class Structure:
     `link_source` names its source. Rates that are None are assumed. `source` and `about` describe the runs
     and their MPI; `mpi_version`: for example "4.0.2". `collectives` is `mpi.collectives` in the file, empty
     if the algorithms of the MPI are unknown. `wire_s`: latency of a link, if known. `left_out`:
-    names of disturbed sizes. `one_connection`: all messages of two ranks of different nodes use one stream.
+    names of disturbed sizes. `one_connection`: two ranks of different nodes use one connection.
     """
 
     nodes: int
@@ -141,7 +141,8 @@ def _collectives(structure: Structure) -> str:
     """Return `mpi.collectives`: for MPICH 3 and later, the newest version known that is not newer."""
     if structure.mpi == "MPICH":
         known = [name for name, version in MPICH_VERSIONS.items() if (version,) <= _version(structure)]
-        return known[-1] if known else structure.collectives
+        if known:
+            return known[-1]
     return structure.collectives or "default"
 
 

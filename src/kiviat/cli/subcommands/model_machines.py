@@ -142,6 +142,7 @@ def _whole(machine: Machine) -> dict[str, Any]:
         "variants": _variants(machine),
         "numbers": {place: asdict(quantity) for place, quantity in places(machine)},
         "words": dict(machine.words),
+        "switches": machine.switches,
         "algorithms": dict(machine.algorithms),
         "sources": dict(machine.sources),
         "open_questions": list(machine.open_questions),
@@ -227,7 +228,8 @@ def _about(machine: Machine) -> Iterator[tuple[str, str]]:
     yield "calibrated", ": ".join(filter(None, (calibrated(machine), "; ".join(rows))))
     yield "known errors", in_words(known_errors(machine))
     words = {**machine.words, **{f"mpi.algorithms.{k}": v for k, v in machine.algorithms.items()}}
-    yield "choices", ", ".join(f"{place} {word}" for place, word in sorted(words.items()))
+    choices = [f"{place} {word}" for place, word in sorted(words.items())]
+    yield "choices", ", ".join([*choices, *(f"mpi.{key}" for key, on in machine.switches.items() if on)])
     if machine.published:
         names = (" ".join(filter(None, both)) for both in machine.published)
         yield "published as", ", ".join(names)

@@ -140,8 +140,8 @@ class Machine:
     base of a variant was fitted to, or the machine before changes; the changed machine need not fit them.
 
     `published` has the (machine, mode) names of its results in published/. `node_aware` collectives go
-    through one rank of each node (native/simgrid/smpi_overrides/node_aware.hpp). With `one_connection`, all
-    messages of two ranks of different nodes share a stream each way (native/simgrid/platform.cpp). `changes`
+    through one rank of each node (native/simgrid/smpi_overrides/node_aware.hpp). With `one_connection`, a
+    rendezvous waits for one of the opposite direction (native/simgrid/platform.cpp). `changes`
     are those with which the file was loaded.
     """
 
@@ -168,6 +168,11 @@ class Machine:
     node_aware: bool = False
     one_connection: bool = False
     changes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def switches(self) -> dict[str, bool]:
+        """Return the position of each of SWITCHES."""
+        return {key: getattr(self, key) for key in SWITCHES}
 
     def number(self, place: str) -> float | None:
         """Return the number at `place` in SI units, None if the file has none."""
@@ -219,8 +224,7 @@ class Machine:
         facts += [f"{place}={number.value!r}" for place, number in sorted(self.numbers.items())]
         facts += [f"{place}={word}" for place, word in sorted({**self.words, **self.algorithms}.items())]
         facts += [f"in_flight {level}={number.value!r}" for level, number in sorted(self.in_flight.items())]
-        facts += ["mpi.node_aware"] if self.node_aware else []
-        facts += ["mpi.one_connection"] if self.one_connection else []
+        facts += [f"mpi.{key}" for key, on in self.switches.items() if on]
         for level, segments in sorted(self.segments.items()):
             for segment in segments:
                 numbers = segment_numbers(segment)
@@ -434,8 +438,8 @@ def _machine(data: dict[str, Any], path: Path, changes: Mapping[str, Any]) -> Ma
         segments=segments,
         in_flight=in_flight,
         algorithms=_algorithms(data["mpi"], where),
-        node_aware=_switch(data["mpi"], "node_aware", where) or words["mpi.collectives"] in MPICH_VERSIONS,
-        one_connection=_switch(data["mpi"], "one_connection", where),
+        node_aware=_switch(data["mpi"], "node_aware", where, words["mpi.collectives"] in MPICH_VERSIONS),
+        one_connection=_switch(data["mpi"], "one_connection", where, False),
         changes=changes,
     )
     _refuse_contradictions(machine)
@@ -583,8 +587,8 @@ def _table_of(mpi: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]
     return given
 
 
-def _switch(mpi: Mapping[str, Any], key: str, where: str) -> bool:
-    given = mpi.get(key, False)
+def _switch(mpi: Mapping[str, Any], key: str, where: str, default: bool) -> bool:
+    given = mpi.get(key, default)
     if not isinstance(given, bool):
         raise InputError(f"mpi.{key} is {given!r} in {where}; give true or false")
     return given
