@@ -87,7 +87,7 @@ def test_every_message_arrives(small: Simulation) -> None:
 
 
 def test_a_message_that_waits_finds_full_buckets(small: Simulation) -> None:
-    """While it waits, its sender's link rests, so both messages of each later step save a bucket and a packet."""
+    """Its sender's link rests meanwhile: both messages of each later step save a bucket and a packet."""
     bucket = {f"bucket_{way}": number("20 kB") for way in ("out", "in")} | {"packet": number("1 kB")}
     line = f"alltoall bytes={LONG} mode=once"
     ordered = on(small, True)
@@ -121,7 +121,7 @@ def test_a_message_that_waits_is_not_under_way_twice(small: Simulation, flows: P
 
 
 def test_messages_that_wait_share_links_as_others_do(small: Simulation, flows: Path) -> None:
-    """Three ranks that answer rank 0 at once have their latencies at the same time, not one after the other."""
+    """Three ranks that answer rank 0 at once have their latencies at the same time."""
     others = "send 0 4 8 send 1 5 8 send 2 6 8 send 3 7 8"
     out = " ".join(f"send 0 {rank} {LONG}" for rank in (1, 2, 3))
     back = " ".join(f"send {rank} 0 {LONG}" for rank in (1, 2, 3))
