@@ -281,3 +281,12 @@ def test_show_tells_that_values_are_predicted(kiviat: Kiviat, tmp_path: Path, ma
         unknown.split(),
     ]
     assert shown.splitlines()[6] == unknown
+
+
+def test_show_tells_switches_that_are_on(kiviat: Kiviat) -> None:
+    choices = next(
+        line for line in kiviat("model", "show", "archer2").stdout.splitlines() if line.startswith("choices")
+    )
+    assert "mpi.node_aware" in choices and "mpi.one_connection" not in choices
+    told = json.loads(kiviat("model", "show", "archer2", "--format", "json").stdout)["switches"]
+    assert told == {"node_aware": True, "one_connection": False}

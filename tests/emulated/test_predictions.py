@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 
 from kiviat.cli.main import main
-from kiviat.launch.emulated import rights
 from kiviat.machine.modelled.machine import load_machine
-from kiviat.record import InputError
 
 SIZES = "1500,3000,6000,12000,24000,48000,100000,200000"
 SLOW_SIZES = "4500,9000,18000,36000,75000,150000"
@@ -36,20 +34,12 @@ def errors_of(file: Path, held: Path, capsys: pytest.CaptureFixture[str]) -> lis
     return [abs(float(line["error"])) for line in csv.DictReader(capsys.readouterr().out.splitlines())]
 
 
-def refuse_without_rights() -> None:
-    try:
-        rights.refuse_without_rights()
-    except InputError as error:
-        pytest.skip(str(error))
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 @pytest.mark.parametrize("rate", ["100Mbit", "1Gbit"])
 def test_collectives_and_b_eff_follow_from_ping_pong(
     rate: str, mpi: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    refuse_without_rights()
     near, far = (("--on", f"emulated:{nodes},rate={rate}", "--mpi", mpi) for nodes in ("1x2", "2x1"))
     # Broadcasts of sizes that are no multiples of a packet show from where on the last packet waits, too.
     pairs, single = ("pingpong", "pingping", "-m", "0:4M"), ("bcast", "-m", "0:64K,20000,24000,28000")
@@ -79,7 +69,6 @@ def test_collectives_of_eight_ranks_follow_on_slow_links(
 
     Alltoalls of MPICH above the eager limit were once predicted to take half their time.
     """
-    refuse_without_rights()
 
     def on(nodes: str) -> tuple[str, ...]:
         return ("--on", f"emulated:{nodes},rate=10Mbit", "--mpi", mpi)

@@ -483,6 +483,7 @@ def test_the_rate_of_emulated_links_is_known_whichever_run_comes_first(
         1448,
     ]
     assert (fitted.number("nic.frame"), fitted.number("nic.header")) == (1448, 76)
+    assert fitted.one_connection
     assert fitted.segments["network"][0].send is not None
     # The bucket decided the ping-pong of 4096 B; the broadcast, a single message, shows the processors' time.
     at_4096 = [one for one in fitted.segments["network"] if one.start_bytes <= 4096][-1]

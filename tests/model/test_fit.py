@@ -175,7 +175,7 @@ def test_what_is_given_is_not_assumed(tmp_path: Path) -> None:
         ("MPICH", "4.0.2", "mpich4", True),
         ("MPICH", "3.4", "mpich3", True),
         ("MPICH", "1.1", "mpich", True),
-        ("MPICH", "1.0.6", "mpich", False),
+        ("MPICH", "1.0.8p1", "mpich", False),
         ("MPICH", "", "mpich", False),
         ("Open MPI", "4.1.4", "ompi", False),
     ],

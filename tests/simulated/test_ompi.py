@@ -1,4 +1,4 @@
-"""Broadcasts of Open MPI: linear, and by a binary tree without segments."""
+"""Broadcasts of Open MPI: linear, and by a binary tree or a chain without segments."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_root_sends_long_messages_to_each_rank(small: Simulation, ranks: int
     ("ranks", "size", "sent"), [(2, 100000, 1), (3, 100000, 2), (8, 16000, 5), (15, 16000, 6)]
 )
 def test_a_binary_tree_passes_whole_messages_on(small: Simulation, ranks: int, size: int, sent: int) -> None:
-    """A rank sends to both children at once: of 8 ranks, the last waits for 2 + 2 + 1 messages."""
+    """A rank sends to both children at once; the last of 8 ranks has its message after five message times."""
     assert bcast_s(ompi(small), ranks, size) == pytest.approx(sent * size / RATE, rel=0.03)
 
 
@@ -63,3 +63,8 @@ def test_a_named_algorithm_stays(small: Simulation) -> None:
     named = ompi(small, algorithms={"bcast": "NTSL"})
     others = ompi(small, collectives="mpich", algorithms={"bcast": "NTSL"})
     assert bcast_s(named, 8, 65536) == bcast_s(others, 8, 65536)
+
+
+def test_a_machine_can_name_open_mpi_for_broadcasts_only(small: Simulation) -> None:
+    named = ompi(small, collectives="mpich", algorithms={"bcast": "ompi"})
+    assert bcast_s(named, 8, 65536) == bcast_s(ompi(small), 8, 65536)

@@ -98,9 +98,9 @@ def test_a_message_that_waits_finds_full_buckets(small: Simulation) -> None:
 
 
 def test_all_messages_of_a_direction_count(small: Simulation, flows: Path) -> None:
-    """Of two messages in each direction, those of the rank that begins come first.
+    """If each rank has two messages for the other, both of the rank that begins come first.
 
-    The second one follows one for the same rank, but the two are not in step for that.
+    Its second one does follow a message for the same rank, but this does not put the two in step.
     """
     others, long = "send 0 2 8 send 1 3 8", f"send 0 1 {LONG} send 0 1 {LONG} send 1 0 {LONG} send 1 0 {LONG}"
     at_once = seconds(on(small, False), flows, one_each(4), f"{others} {long}")[0]
