@@ -150,11 +150,11 @@ struct Core {
   double memory_rate = INFINITY;
 };
 
-// A message that starts. `rate`: of its flow on idle links.
+// A message that starts. `rate`: of its flow on idle links; `wire_bytes`: with what SMPI adds.
 struct Message {
   resource::Action* flow;
   const s4u::Host *from, *to;
-  double wire_bytes, rate;
+  double bytes, wire_bytes, rate;
 };
 
 class Machine : public routing::NetZoneImpl {
@@ -223,8 +223,8 @@ class Machine : public routing::NetZoneImpl {
       if (waits_s > 0) seconds = std::max(seconds, waits_s + receive_s(segment, bytes) - wire_bytes / flow);
     }
     if (number == 2) {
-      const Message message{&newest_flow(), from, to, wire_bytes, flow};
-      const resource::Action* const before = one_connection_ ? note_on_connection(message, bytes) : nullptr;
+      const Message message{&newest_flow(), from, to, bytes, wire_bytes, flow};
+      const resource::Action* const before = one_connection_ ? note_on_connection(message) : nullptr;
       if (before) hold(message, before, unhindered_s, s4u::Engine::get_clock() + seconds);
       seconds = before ? 0 : pass_buckets(message, seconds);
     }
@@ -321,31 +321,31 @@ class Machine : public routing::NetZoneImpl {
     for (kiviat::UnderWay* of : ends)
       if (of) of->begin(s4u::Engine::get_clock());
   }
-  // Lets a message's first bytes pass the buckets of its nodes, if there are any, and returns its latency, of which
-  // `seconds` do not depend on them.
+  // Lets a message's first bytes pass the buckets of its nodes, if there are any. Returns its latency: `seconds`, and
+  // what these bytes add.
   double pass_buckets(const Message& message, double seconds) {
     Node &source = nodes_[core(message.from).node], &target = nodes_[core(message.to).node];
     if (!source.out) return seconds;
-    const double bytes = std::max(0.0, message.wire_bytes - envelope_bytes), headers = headers_of(bytes);
-    const double passed = pass_at_once(source, target, bytes + headers), rate_of_link = source.out->bytes_per_s();
+    const double headers = headers_of(message.bytes), rate_of_link = source.out->bytes_per_s();
+    const double passed = pass_at_once(source, target, message.bytes + headers);
     saved_s_[{message.from, message.to}] = (passed - headers) / rate_of_link;
     // A flow slower than the link stays slower.
-    seconds += std::min(passed, bytes) * (1 / message.rate - 1 / rate_of_link);
+    seconds += std::min(passed, message.bytes) * (1 / message.rate - 1 / rate_of_link);
     // Bytes that passed the buckets need no flow. A negative latency shortens the flow instead.
     const double left = message.wire_bytes + headers - passed + std::min(seconds, 0.0) * message.rate;
     message.flow->set_remains(std::max(least_bytes, left));
     return seconds;
   }
   // Notes a new message between nodes, and returns the flow of the other direction whose end it must await, if any.
-  const resource::Action* note_on_connection(const Message& message, double bytes) {
+  const resource::Action* note_on_connection(const Message& message) {
     kiviat::Sent &sender = *message.from->get_data<kiviat::Sent>(), &receiver = *message.to->get_data<kiviat::Sent>();
     const auto in_step_with = [](const kiviat::Sent& rank, const s4u::Host* other) {
       return !rank.partner || rank.partner == other;
     };
     const bool in_step = in_step_with(sender, message.to) && in_step_with(receiver, message.from);
     sender.partner = message.to, receiver.partner = message.from;
-    if (bytes < rendezvous_bytes_) return nullptr;
-    if (!sender.counted) track(message.from, message.to, bytes, {});
+    if (message.bytes < rendezvous_bytes_) return nullptr;
+    if (!sender.counted) track(message.from, message.to, message.bytes, {});
     Way& way = ways_[{message.from, message.to}];
     if (way.flows.empty()) way.in_step = in_step;
     way.flows.push_back(message.flow);

@@ -2,18 +2,11 @@
 
 #include <mpi.h>
 
-#include <simgrid/s4u/Actor.hpp>
 #include <stdexcept>
 
 #include "simgrid/communicator.hpp"
 #include "simgrid/smpi_overrides/elements.hpp"
-
-namespace simgrid::smpi::colls {
-
-// SMPI's algorithm, as selected.
-extern int (*alltoall)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
-
-}  // namespace simgrid::smpi::colls
+#include "simgrid/smpi_overrides/selected.hpp"
 
 namespace {
 
@@ -44,10 +37,7 @@ int alltoall(const void* send, int count, MPI_Datatype type, void* receive, int 
 }  // namespace
 
 void kiviat::sim::allow_any_number_of_ranks() {
-  // SMPI selects its algorithms after loading the platform and before creating the ranks, so they are replaced in
-  // between.
-  simgrid::s4u::Actor::on_creation_cb([](const simgrid::s4u::Actor&) {
-    if (selected) return;
+  when_selected([] {
     selected = colls::alltoall;
     colls::alltoall = alltoall;
   });

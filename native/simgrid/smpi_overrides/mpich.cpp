@@ -3,13 +3,13 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <simgrid/s4u/Actor.hpp>
 #include <string>
 #include <vector>
 #include <xbt/config.hpp>
 
 #include "simgrid/communicator.hpp"
 #include "simgrid/smpi_overrides/elements.hpp"
+#include "simgrid/smpi_overrides/selected.hpp"
 
 namespace simgrid::smpi {
 
@@ -20,13 +20,6 @@ int bcast__binomial_tree(void*, int, MPI_Datatype, int, MPI_Comm);
 int bcast__scatter_rdb_allgather(void*, int, MPI_Datatype, int, MPI_Comm);
 int bcast__scatter_LR_allgather(void*, int, MPI_Datatype, int, MPI_Comm);
 
-namespace colls {
-
-extern int (*allgather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
-extern int (*alltoall)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
-extern int (*bcast)(void*, int, MPI_Datatype, int, MPI_Comm);
-
-}  // namespace colls
 }  // namespace simgrid::smpi
 
 namespace {
@@ -137,12 +130,8 @@ int bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
 
 void kiviat::sim::decide_as_mpich(double allgather_bytes) {
   given_allgather_bytes = allgather_bytes;
-  // SMPI selects its algorithms after loading the platform and before creating the ranks, so they are replaced in
-  // between. An algorithm that the machine names stays.
-  simgrid::s4u::Actor::on_creation_cb([](const simgrid::s4u::Actor&) {
-    static bool installed = false;
-    if (installed) return;
-    installed = true;
+  when_selected([] {
+    // An algorithm that the machine names stays.
     const auto named = [](const char* what) { return !simgrid::config::get_value<std::string>(what).empty(); };
     if (!named("smpi/allgather")) colls::allgather = allgather;
     if (!named("smpi/alltoall")) colls::alltoall = alltoall;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <simgrid/s4u/Actor.hpp>
 #include <string>
 #include <vector>
 #include <xbt/config.hpp>
@@ -13,6 +12,7 @@
 #include "simgrid/smpi_overrides/elements.hpp"
 #include "simgrid/smpi_overrides/mpich.hpp"
 #include "simgrid/smpi_overrides/nodes.hpp"
+#include "simgrid/smpi_overrides/selected.hpp"
 #include "simgrid/smpi_overrides/shared_memory.hpp"
 
 namespace simgrid::smpi {
@@ -21,15 +21,6 @@ namespace simgrid::smpi {
 int allreduce__rdb(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
 int allreduce__rab_rdb(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
 
-namespace colls {
-
-// SMPI's collectives, as chosen by its selector.
-extern int (*barrier)(MPI_Comm);
-extern int (*bcast)(void*, int, MPI_Datatype, int, MPI_Comm);
-extern int (*reduce)(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
-extern int (*allreduce)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
-
-}  // namespace colls
 }  // namespace simgrid::smpi
 
 namespace {
@@ -191,10 +182,7 @@ int allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI
 void kiviat::sim::make_collectives_node_aware(int version) {
   static bool of_mpich_4;
   of_mpich_4 = version > 3;
-  // SMPI selects its algorithms after loading the platform and before creating the ranks, so they are replaced in
-  // between.
-  s4u::Actor::on_creation_cb([](const s4u::Actor&) {
-    if (flat.barrier) return;
+  when_selected([] {
     const auto chosen = [](const char* what) { return simgrid::config::get_value<std::string>(what); };
     const bool replaces = of_mpich_4 && chosen("smpi/coll-selector") == "mpich" && chosen("smpi/allreduce").empty();
     flat = {colls::barrier, colls::bcast, colls::reduce, replaces ? allreduce_of_mpich : colls::allreduce};

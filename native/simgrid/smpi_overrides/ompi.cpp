@@ -1,9 +1,10 @@
-// Broadcasts of Open MPI. SMPI's selector `ompi` decides as Open MPI 4.1, but takes other algorithms of its own for
-// two: `basic_linear` becomes a chain of segments of 8 KiB, which occupies the root's adapter once instead of once for
-// each rank, and `binary_tree` has such segments, too, where Open MPI passes messages on whole by default
-// (coll_tuned_decision_fixed.c and coll_base_bcast.c of Open MPI 4.1; SimGrid 3.32).
+// Broadcasts of Open MPI. SMPI's selector `ompi` decides as Open MPI 4.1, but its algorithms differ: `basic_linear`
+// becomes a chain of segments of 8 KiB, which occupies the root's adapter once instead of once for each rank; and the
+// binary tree and the chain cut messages into segments, where Open MPI passes them on whole by default
+// (coll_tuned_decision_fixed.c and coll_base_bcast.c of Open MPI 4.1; SimGrid 3.32). The split binary tree, which Open
+// MPI uses for 16 to 32 KiB on 256 to 1023 ranks, remains SMPI's.
 //
-// SMPI calls both through tables that the dynamic linker fills by name, so definitions in a preloaded library replace
+// SMPI calls them through tables that the dynamic linker fills by name, so definitions in a preloaded library replace
 // them. Other selectors and machines that name such an algorithm get SMPI's.
 #include <dlfcn.h>
 #include <mpi.h>
@@ -23,30 +24,27 @@ using simgrid::smpi::Request;
 constexpr int tag = -7716;
 
 bool is_open_mpis() {
-  static const bool is = [] {
-    const auto chosen = [](const char* what) { return simgrid::config::get_value<std::string>(what); };
-    return chosen("smpi/bcast") == "ompi" || (chosen("smpi/bcast").empty() && chosen("smpi/coll-selector") == "ompi");
-  }();
-  return is;
+  const auto named = simgrid::config::get_value<std::string>("smpi/bcast");
+  return (named.empty() ? simgrid::config::get_value<std::string>("smpi/coll-selector") : named) == "ompi";
 }
 
-void send_to_all(const std::vector<int>& ranks, const void* buffer, int count, MPI_Datatype type, MPI_Comm comm) {
+int send_to_all(const std::vector<int>& ranks, const void* buffer, int count, MPI_Datatype type, MPI_Comm comm) {
   std::vector<MPI_Request> requests;
   for (const int rank : ranks) requests.push_back(Request::isend(buffer, count, type, rank, tag, comm));
-  Request::waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  return Request::waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 
-void linear(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  if (comm->rank() != root) return Request::recv(buffer, count, type, root, tag, comm, MPI_STATUS_IGNORE);
+int linear(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  if (comm->rank() != root) return Request::recv(buffer, count, type, root, tag, comm, MPI_STATUS_IGNORE), MPI_SUCCESS;
   std::vector<int> others;
   for (int rank = 0; rank < comm->size(); ++rank)
     if (rank != root) others.push_back(rank);
-  send_to_all(others, buffer, count, type, comm);
+  return send_to_all(others, buffer, count, type, comm);
 }
 
 // With ranks counted from the root, the 2^k ranks of level k begin with 2^k - 1; the children of a rank follow it by
 // 2^k and 2^(k + 1).
-void binary_tree(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+int binary_tree(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   const int ranks = comm->size(), mine = (comm->rank() + ranks - root) % ranks;
   const auto width_of = [](int rank) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(rank) + 1)); };
   if (mine > 0) {
@@ -56,40 +54,38 @@ void binary_tree(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm 
   std::vector<int> children;
   for (const int child : {mine + width_of(mine), mine + 2 * width_of(mine)})
     if (child < ranks) children.push_back((child + root) % ranks);
-  send_to_all(children, buffer, count, type, comm);
+  return send_to_all(children, buffer, count, type, comm);
 }
 
-void chain(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+int chain(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   const int ranks = comm->size(), mine = (comm->rank() + ranks - root) % ranks;
   if (mine > 0) Request::recv(buffer, count, type, (mine - 1 + root) % ranks, tag, comm, MPI_STATUS_IGNORE);
   if (mine + 1 < ranks) Request::send(buffer, count, type, (mine + 1 + root) % ranks, tag, comm);
+  return MPI_SUCCESS;
 }
 
-Bcast* smpis(const char* name) { return reinterpret_cast<Bcast*>(dlsym(RTLD_NEXT, name)); }
+Bcast* chosen(Bcast* ours, const char* smpis) {
+  return is_open_mpis() ? ours : reinterpret_cast<Bcast*>(dlsym(RTLD_NEXT, smpis));
+}
 
 }  // namespace
 
 namespace simgrid::smpi {
 
 int bcast__NTSL(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  static Bcast* const original = smpis("_ZN7simgrid4smpi11bcast__NTSLEPviPNS0_8DatatypeEiPNS0_4CommE");
-  if (!is_open_mpis()) return original(buffer, count, type, root, comm);
-  linear(buffer, count, type, root, comm);
-  return MPI_SUCCESS;
+  static Bcast* const algorithm = chosen(linear, "_ZN7simgrid4smpi11bcast__NTSLEPviPNS0_8DatatypeEiPNS0_4CommE");
+  return algorithm(buffer, count, type, root, comm);
 }
 
 int bcast__NTSB(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  static Bcast* const original = smpis("_ZN7simgrid4smpi11bcast__NTSBEPviPNS0_8DatatypeEiPNS0_4CommE");
-  if (!is_open_mpis()) return original(buffer, count, type, root, comm);
-  binary_tree(buffer, count, type, root, comm);
-  return MPI_SUCCESS;
+  static Bcast* const algorithm = chosen(binary_tree, "_ZN7simgrid4smpi11bcast__NTSBEPviPNS0_8DatatypeEiPNS0_4CommE");
+  return algorithm(buffer, count, type, root, comm);
 }
 
 int bcast__ompi_pipeline(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  static Bcast* const original = smpis("_ZN7simgrid4smpi20bcast__ompi_pipelineEPviPNS0_8DatatypeEiPNS0_4CommE");
-  if (!is_open_mpis()) return original(buffer, count, type, root, comm);
-  chain(buffer, count, type, root, comm);
-  return MPI_SUCCESS;
+  static Bcast* const algorithm =
+      chosen(chain, "_ZN7simgrid4smpi20bcast__ompi_pipelineEPviPNS0_8DatatypeEiPNS0_4CommE");
+  return algorithm(buffer, count, type, root, comm);
 }
 
 }  // namespace simgrid::smpi

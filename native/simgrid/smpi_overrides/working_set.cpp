@@ -6,14 +6,7 @@
 #include <simgrid/s4u/Host.hpp>
 
 #include "simgrid/sent.hpp"
-
-namespace simgrid::smpi::colls {
-
-// SMPI's collectives, as selected.
-extern int (*alltoall)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
-extern int (*allgather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
-
-}  // namespace simgrid::smpi::colls
+#include "simgrid/smpi_overrides/selected.hpp"
 
 namespace {
 
@@ -57,10 +50,7 @@ int allgather(const void* send, int count, MPI_Datatype type, void* receive, int
 }  // namespace
 
 void kiviat::sim::note_working_sets() {
-  // SMPI selects its algorithms after loading the platform and before creating the ranks, so they are replaced in
-  // between.
-  s4u::Actor::on_creation_cb([](const s4u::Actor&) {
-    if (simgrids_alltoall) return;
+  when_selected([] {
     simgrids_alltoall = colls::alltoall, simgrids_allgather = colls::allgather;
     colls::alltoall = alltoall, colls::allgather = allgather;
   });
