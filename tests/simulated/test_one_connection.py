@@ -86,15 +86,27 @@ def test_every_message_arrives(small: Simulation) -> None:
             assert result["check"] == "passed", (result["case"], result["check_reason"])
 
 
-def test_a_message_that_waits_finds_full_buckets(small: Simulation) -> None:
-    """Its sender's link rests meanwhile: both messages of each later step save a bucket and a packet."""
+def with_buckets(simulation: Simulation) -> Simulation:
     bucket = {f"bucket_{way}": number("20 kB") for way in ("out", "in")} | {"packet": number("1 kB")}
+    return replace(simulation, machine=load_machine(SMALL, {**simulation.machine.changes, "nic": bucket}))
+
+
+def test_both_messages_of_a_step_find_full_buckets(small: Simulation) -> None:
+    """A link rests while the other direction is used, so each message saves a bucket and a packet."""
     line = f"alltoall bytes={LONG} mode=once"
-    ordered = on(small, True)
-    with_buckets = replace(ordered, machine=load_machine(SMALL, {**ordered.machine.changes, "nic": bucket}))
-    (plain_s,) = ordered.times(one_each(4), [line])
-    (time_s,) = with_buckets.times(one_each(4), [line])
+    (plain_s,) = on(small, True).times(one_each(4), [line])
+    (time_s,) = with_buckets(on(small, True)).times(one_each(4), [line])
     assert plain_s - time_s == pytest.approx((1 + 2 * 2) * 21e3 / 1e9, rel=0.01)
+
+
+def test_a_message_takes_from_the_buckets_when_it_begins(small: Simulation, flows: Path) -> None:
+    """When rank 1 sends to 0, its message to 3 has emptied the bucket, which is full when it may begin."""
+    lines = f"send 0 2 8 send 1 3 {LONG} send 0 1 {LONG} send 1 0 {LONG}"
+    plain_s, time_s = (
+        seconds(one, flows, one_each(4), lines)[0][0]
+        for one in (on(small, True), with_buckets(on(small, True)))
+    )
+    assert plain_s - time_s == pytest.approx(2 * 21e3 / 1e9, rel=0.05)
 
 
 def test_all_messages_of_a_direction_count(small: Simulation, flows: Path) -> None:
