@@ -133,11 +133,12 @@ def test_a_message_that_waits_is_not_under_way_twice(small: Simulation, flows: P
 
 
 def test_messages_that_wait_share_links_as_others_do(small: Simulation, flows: Path) -> None:
-    """Three ranks that answer rank 0 at once have their latencies at the same time."""
+    """Three ranks that answer rank 0 have their latencies, half of a message's time, at once."""
+    size = 20000
     others = "send 0 4 8 send 1 5 8 send 2 6 8 send 3 7 8"
-    out = " ".join(f"send 0 {rank} {LONG}" for rank in (1, 2, 3))
-    back = " ".join(f"send {rank} 0 {LONG}" for rank in (1, 2, 3))
+    out = " ".join(f"send 0 {rank} {size}" for rank in (1, 2, 3))
+    back = " ".join(f"send {rank} 0 {size}" for rank in (1, 2, 3))
     times = seconds(on(small, True), flows, one_each(8), f"{others} {out} {back}")[0]
     (one_way,) = seconds(on(small, False), flows, one_each(8), f"{others} {out}")
-    # The first answer begins before the last message has arrived.
-    assert 2 * LONG / 1e9 < max(times) - max(one_way) < 3 * LONG / 1e9
+    # The latency of the first answer passes while the last message arrives.
+    assert max(times) - max(one_way) == pytest.approx(3 * size / 1e9, rel=0.05)
