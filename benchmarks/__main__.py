@@ -103,6 +103,7 @@ def main() -> int:
 
     for name in chosen:
         before = len(findings)
+        found_here = {**machine, "noise_percent": _noise(setting)}
         try:
             for finding in ROWS[name](setting):
                 found(finding)
@@ -112,7 +113,7 @@ def main() -> int:
         if len(findings) == before:
             found(not_measured(name, "all of it", "", "no MPI found"))
         if arguments.write:  # after each row, so that an interrupted run keeps it
-            page.write(findings[before:], machine, caution, ROWS)
+            page.write(findings[before:], found_here, caution, ROWS)
     print(f"{machine['cpu']}, {machine['cores']} cores{caution and ': '}{caution}\n")
     print(table(findings))
     if below := details(findings):
@@ -159,6 +160,17 @@ def _caution(setting: Setting, load: float) -> str:
     if setting.only:
         cautions.append(f"measured were only {', '.join(setting.only)}")
     return "; ".join(cautions)
+
+
+def _noise(setting: Setting) -> float | None:
+    """Return the per cent of the cores' time that the system, its host and other programs take just now.
+
+    None without an MPI to measure it with.
+    """
+    if not setting.mpis:
+        return None
+    noise: float = setting.mpis[0].measure(["noise noise"]).metric("noise", "noise")["p50"]
+    return noise
 
 
 def _machine(setting: Setting, load: float) -> dict[str, object]:

@@ -29,7 +29,8 @@ Unless a row says otherwise, ratios compare medians of launches in turns; pages,
 the same on both sides, and programs are started by Debian's `mpiexec.mpich` or `mpiexec.openmpi`, with their
 default binding. FFTW, Boost and Scotch are Debian's, the other peers are built as the README says. [With
 `-Ofast` some of them are faster](../../benchmarks/README.md#peers-at-their-best), and some ratios smaller. A
-ratio nearer to 1 than the ranges of its two sides is no difference. *Not measured* gives the reason.
+ratio nearer to 1 than the ranges of its two sides is no difference. *Not measured* gives the reason. Each
+row names the share of the cores' time that `kiviat run noise` found lost just before it.
 
 Commands below *repeat* measure the peer's figure by hand, in Kiviat's folder and with the peer's programs on
 `PATH` (and as root with `OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1`).
@@ -108,7 +109,9 @@ def _section(name: str, row: Mapping[str, Any]) -> Iterator[str]:
     mpis = f"; {', '.join(machine['mpis'])}" if machine["mpis"] else ""
     yield f"## {name}\n"
     system = f"; {machine['system']}" if "system" in machine else ""
-    yield f"{row['date']}, {machine['cpu']}, {machine['cores']} cores{mpis}{system}."
+    noise = machine.get("noise_percent")
+    noisy = "" if noise is None else f" Just before, `noise` measured {noise:.2g} % on these cores."
+    yield f"{row['date']}, {machine['cpu']}, {machine['cores']} cores{mpis}{system}.{noisy}"
     if row["caution"]:
         yield f"**{row['caution'][0].upper()}{row['caution'][1:]}.**"
     yield "\n| what | figure | target | |\n|---|---|---|---|"

@@ -75,3 +75,13 @@ def test_a_command_to_repeat_names_no_folder_of_this_machine() -> None:
         shell(words, {"LD_PRELOAD": "/opt/x/yield.so"})
         == "LD_PRELOAD=yield.so mpiexec.mpich -n 2 -Inative benchmarks/ring.c -k 'a b'"
     )
+
+
+def test_a_row_tells_how_disturbed_the_cores_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "STORED", tmp_path / "measured.json")
+    monkeypatch.setattr(page, "PAGE", tmp_path / "performance.md")
+    for name, noise_percent in (("latency", 13.04), ("hpcc", None)):
+        finding = Finding(name, "HPL", "1.1", "", Verdict.STATED)
+        page.write([finding], {**MACHINE, "noise_percent": noise_percent}, "", ROWS)
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert text.count("`noise` measured") == 1 and "`noise` measured 13 % on these cores" in text
