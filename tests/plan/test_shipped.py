@@ -12,7 +12,15 @@ from jsonschema import Draft202012Validator
 
 import kiviat.plan
 from kiviat.launch.programs.lammps import described as of_lammps
-from kiviat.plan import Overrides, estimate, load_arrangements, load_plan, plan_names, shipped_benchmarks
+from kiviat.plan import (
+    Overrides,
+    estimate,
+    load_arrangements,
+    load_plan,
+    plan_names,
+    reload_plan,
+    shipped_benchmarks,
+)
 from kiviat.record import data_path, schema
 
 
@@ -48,6 +56,16 @@ def test_they_expand_on_any_machine(name: str, ranks: int, real: list[dict[str, 
     plan = load_plan(name, real, ranks)
     assert max(case.world for case in plan.cases) <= ranks
     assert plan.name == name
+
+
+@pytest.mark.parametrize("name", plan_names())
+def test_each_group_contributes(name: str, real: list[dict[str, Any]]) -> None:
+    """A group whose cases all stood in earlier groups had no effect, nor had its controls."""
+    plan = load_plan(name, real, 16)
+    groups = plan.definition["cases"]
+    for index, group in enumerate(groups):
+        if others := [*groups[:index], *groups[index + 1 :]]:
+            assert reload_plan({**plan.definition, "cases": others}, real).cases != plan.cases, group
 
 
 def test_the_study_of_sharing_has_the_paper_s_arrangements() -> None:
