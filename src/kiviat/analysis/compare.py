@@ -133,7 +133,11 @@ class Comparison:
     def lost(self) -> tuple[str, ...]:
         """Cases of `a` that `b` lacks, or that have no verdict because of `b` alone."""
         untested = [one for one in self.cases if one.change.verdict == "no verdict"]
-        by_b = (one.case for one in untested if _is_testable(one.a) and not _is_testable(one.b))
+        by_b = (
+            one.case
+            for one in untested
+            if _is_testable(one.a) and (not _is_testable(one.b) or _is_replaced(one.a, one.b))
+        )
         return (*self.only_a, *by_b)
 
     @property
@@ -220,6 +224,11 @@ def _is_testable(one: Summary) -> bool:
     enough = one.launches >= MIN_LAUNCHES or one.clock == "simulated"
     alike = not one.oversubscribed and not one.disturbed and one.sync != MIXED
     return enough and alike and min(one.launch_medians) > 0
+
+
+def _is_replaced(a: Summary, b: Summary) -> bool:
+    """Return whether `b` holds another quantity in place of `a`'s, such as calls that missed all windows."""
+    return a.metric != b.metric or (a.sync, b.sync) == ("window", "barrier")
 
 
 def _unlike(a: Summary, b: Summary) -> str | None:
