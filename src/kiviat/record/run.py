@@ -7,13 +7,12 @@ did not write, are None; unknown keys are dropped.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any
 
 from kiviat.record.activity import LaunchActivity
+from kiviat.record.made import each, made
 from kiviat.record.traits import Traits
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +92,13 @@ class Launch:
     def from_json(cls, data: Mapping[str, Any]) -> Launch:
         """Return a launch from its entry in run.json."""
         placement, activity = data["placement"], data.get("activity")
-        return _made(
+        return made(
             cls,
             data,
-            transport=_made(Transport, data["transport"]),
-            ranks=_each(Rank, data["ranks"]),
-            placement=None if placement is None else _made(Placement, placement),
-            activity=None if activity is None else _made(LaunchActivity, activity),
+            transport=made(Transport, data["transport"]),
+            ranks=each(Rank, data["ranks"]),
+            placement=None if placement is None else made(Placement, placement),
+            activity=None if activity is None else made(LaunchActivity, activity),
         )
 
     @property
@@ -187,10 +186,10 @@ class Model:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Model:
         """Return the machine model from its entry in run.json."""
-        return _made(
+        return made(
             cls,
             data,
-            published=_each(PublishedName, data["published"]),
+            published=each(PublishedName, data["published"]),
             topology=ModelTopology(data["topology"]["kind"], data["topology"]["parameters"]),
         )
 
@@ -223,12 +222,12 @@ class Machine:
     def from_json(cls, data: Mapping[str, Any]) -> Machine:
         """Return the machine from its entry in run.json."""
         watts, model = data.get("declared_watts"), data.get("model")
-        return _made(
+        return made(
             cls,
             data,
-            caches=_each(Cache, data["caches"]),
-            interfaces=_each(Interface, data["interfaces"]),
-            declared_watts=None if watts is None else _made(DeclaredWatts, watts),
+            caches=each(Cache, data["caches"]),
+            interfaces=each(Interface, data["interfaces"]),
+            declared_watts=None if watts is None else made(DeclaredWatts, watts),
             model=None if model is None else Model.from_json(model),
         )
 
@@ -301,29 +300,11 @@ class Run:
     def from_json(cls, data: Mapping[str, Any]) -> Run:
         """Return the run in `data`, which must satisfy the schema "run"."""
         plan = data["plan"]
-        return _made(
+        return made(
             cls,
             data,
-            plan=None if plan is None else _made(PlanOfRun, plan),
+            plan=None if plan is None else made(PlanOfRun, plan),
             machine=Machine.from_json(data["machine"]),
             launches=tuple(map(Launch.from_json, data["launches"])),
             benchmarks={name: Traits.from_json(one) for name, one in data.get("benchmarks", {}).items()},
         )
-
-
-def _made(cls: type[_T], data: Mapping[str, Any], **parts: Any) -> _T:
-    """Return a `cls` whose fields are taken from `data` and `parts`; lists become tuples."""
-    values = {
-        name: tuple(value) if isinstance(value := data[name], list) else value
-        for name in _names(cls)
-        if name in data and name not in parts
-    }
-    return cls(**values, **parts)
-
-
-def _each(cls: type[_T], data: list[Mapping[str, Any]]) -> tuple[_T, ...]:
-    return tuple(_made(cls, one) for one in data)
-
-
-def _names(cls: type[Any]) -> list[str]:
-    return [one.name for one in fields(cls)]

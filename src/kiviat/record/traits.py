@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from kiviat.record.made import each, made
 from kiviat.record.types import Scalar
 
 # Sections of reports with figures of messages over sizes and ranks.
@@ -77,9 +78,9 @@ class Traits:
             tabled=data.get("tabled", False),
             scales=data.get("scales", ""),
             per_rank=data.get("per_rank", False),
-            problem=Problem(**problem) if problem else None,
+            problem=made(Problem, problem) if problem else None,
             phases={phase["name"]: phase["role"] for phase in data.get("phases", ())},
-            headlines=tuple(Headline(**headline) for headline in data.get("headlines", ())),
+            headlines=each(Headline, data.get("headlines", ())),
             defaults=dict(data.get("defaults", {})),
             proofs=frozenset(data.get("proofs", ())),
         )
