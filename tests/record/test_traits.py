@@ -53,3 +53,13 @@ def test_numbers_of_earlier_records_come_from_their_notes() -> None:
         "block": 128.0,
     }
     assert earlier_numbers("mystery", {"grid": "2 x 8"}) == {}
+    assert earlier_numbers("random_access", {"table": "2^2000 words", "n": "9" * 400}) == {}
+
+
+def test_traits_of_later_versions_may_say_more() -> None:
+    """Keys that this version does not know made `kiviat runs` fail for all runs."""
+    problem = {"counts": "n", "later": 1}
+    headline = {"title": "t", "metric": "m", "bytes": None, "place": 1, "later": 2}
+    traits = Traits.from_json({"problem": problem, "headlines": [headline], "later": 3})
+    assert traits.problem is not None and traits.problem.counts == "n"
+    assert [one.metric for one in traits.headlines] == ["m"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -20,9 +21,14 @@ def earlier_numbers(benchmark: str, notes: Mapping[str, str]) -> dict[str, float
     found = {name: float(words) for name, words in notes.items() if words.isdecimal()}
     for name, note, pattern in _IN_NOTES.get(benchmark, ()):
         if match := re.search(pattern, notes.get(note, "")):
-            value = 1.0
-            for factor in filter(None, match.groups()):
-                base, _, exponent = factor.partition("^")
-                value *= float(base) ** float(exponent or 1)
-            found[name] = value
-    return found
+            found[name] = math.prod(map(_number, filter(None, match.groups())))
+    return {name: value for name, value in found.items() if math.isfinite(value)}
+
+
+def _number(words: str) -> float:
+    """Return a number such as "4096" or "2^12"; infinity if it is too large."""
+    base, _, exponent = words.partition("^")
+    try:
+        return math.pow(float(base), float(exponent or 1))
+    except OverflowError:
+        return math.inf
