@@ -8,6 +8,7 @@ import pytest
 
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.compare import Comparison, compare
+from kiviat.analysis.statistics import rank_tests
 from kiviat.analysis.statistics.intervals import Floats
 from kiviat.analysis.statistics.rank_tests import family_p, mann_whitney_cdf, shifts
 from kiviat.record import InputError
@@ -221,6 +222,15 @@ def test_cases_that_cannot_be_judged_because_of_b_are_lost(flaw: dict[str, objec
     assert compare([*disturbed, a[9]], [*disturbed, a[9]]).lost == ()
 
 
+@pytest.mark.parametrize("other", [{"sync": "barrier"}, {"metric": "time_rank_max"}])
+def test_cases_that_hold_another_quantity_in_b_are_lost(other: dict[str, object]) -> None:
+    """Where B missed all windows, and its calls began after a barrier instead, the exit code was once 0."""
+    a = [case(FAST, case=f"c{i}", sync="window") for i in range(10)]
+    replaced = [case(FAST, case=f"c{i}", **{"sync": "window", **other}) for i in range(9)]
+    result = compare(a, [*replaced, a[9]])
+    assert (result.verdict, result.exit_code, len(result.lost)) == ("incomplete", 2, 9)
+
+
 def test_values_that_are_not_positive_in_b_only_are_lost() -> None:
     """A case whose times are 0 in B has no ratio, which must not count as no slower."""
     a = [case(FAST, case=f"c{i}") for i in range(2)]
@@ -257,6 +267,15 @@ def test_the_null_distribution_by_enumeration(n: int, m: int) -> None:
     for chosen in combinations(range(n + m), n):
         counts[sum(rank - i for i, rank in enumerate(chosen))] += 1
     assert mann_whitney_cdf(n, m) == pytest.approx(np.cumsum(counts) / counts.sum())
+
+
+def test_many_launches_have_normal_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact ones of two runs of 1000 launches would take many minutes."""
+    exact = mann_whitney_cdf(60, 70)
+    monkeypatch.setattr(rank_tests, "_NORMAL", 60 * 70 - 1)
+    assert mann_whitney_cdf.__wrapped__(60, 70) == pytest.approx(exact, abs=1e-3)
+    shift, low, high, _ = shifts(np.zeros((1, 1000)), np.linspace(0, 1, 1000)[None])
+    assert low[0] < 0.5 < high[0] and shift[0] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(("n", "m"), [(4, 4), (5, 5), (6, 9)])

@@ -1,5 +1,6 @@
-"""Exact two-sample statistics of many cases at once: shift, interval, p-value, p-value of the family.
+"""Two-sample statistics of many cases at once: shift, interval, p-value, p-value of the family.
 
+They are exact, but for more than `_NORMAL` pairs of launches, where a normal distribution is as good.
 Arrays are cases × launches; `a` and `b` have the same cases, not necessarily as many launches.
 """
 
@@ -9,6 +10,7 @@ import math
 from collections.abc import Iterator
 from functools import cache
 from itertools import combinations
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,8 @@ from kiviat.record.types import LEVEL
 RELABELLINGS = 5000
 _SEED = 1993
 _CASES_AT_ONCE = 512
+_VALUES_AT_ONCE = 4_000_000  # differences, of which each takes 8 B, several times
+_NORMAL = 10_000  # pairs of launches; exact probabilities of more take minutes
 
 
 @cache
@@ -26,8 +30,12 @@ def mann_whitney_cdf(n: int, m: int) -> Floats:
     """Return P(U ≤ u), u = 0 … n·m, of the Mann–Whitney statistic of two samples of one distribution.
 
     The number of orderings with U = u is the coefficient of q^u in the Gaussian binomial coefficient (Mann,
-    Whitney: Annals of Mathematical Statistics 18 (1947) 50–60).
+    Whitney: Annals of Mathematical Statistics 18 (1947) 50–60). For many pairs, U is normal (same place).
     """
+    n, m = sorted((n, m))
+    if n * m > _NORMAL:
+        normal = NormalDist(n * m / 2, math.sqrt(n * m * (n + m + 1) / 12))
+        return np.array([normal.cdf(u + 0.5) for u in range(n * m + 1)])
     counts = [1] + [0] * (n * m)
     for i in range(1, n + 1):
         for u in range(n * m, m + i - 1, -1):  # times 1 − q^(m+i)
@@ -51,7 +59,7 @@ def shifts(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     if rank == 0:
         raise ValueError(f"{n} against {m} values cannot give an interval at {LEVEL:.0%}")
     shift, low, high, p = (np.empty(len(a)) for _ in range(4))
-    for chunk in _chunks(len(a)):
+    for chunk in _chunks(len(a), n * m):
         differences = np.sort((b[chunk, None, :] - a[chunk, :, None]).reshape(-1, n * m), axis=1)
         not_above = (differences <= 0).sum(axis=1)
         not_below = (differences >= 0).sum(axis=1)
@@ -61,9 +69,10 @@ def shifts(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     return shift, low, high, p
 
 
-def _chunks(cases: int) -> Iterator[slice]:
-    """Yield slices of so few cases that the arrays of each take little memory."""
-    return (slice(start, start + _CASES_AT_ONCE) for start in range(0, cases, _CASES_AT_ONCE))
+def _chunks(cases: int, values: int = 1) -> Iterator[slice]:
+    """Yield slices of so few cases, each of so many values, that the arrays of each take little memory."""
+    step = max(1, min(_CASES_AT_ONCE, _VALUES_AT_ONCE // values))
+    return (slice(start, start + step) for start in range(0, cases, step))
 
 
 def family_p(a: Floats, b: Floats, floor: float) -> Floats:
