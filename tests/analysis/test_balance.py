@@ -201,6 +201,22 @@ def test_of_several_settings_the_best_counts() -> None:
     assert found.whole.value("ring_latency") == pytest.approx(5e-6)
 
 
+def test_the_order_of_hpl_is_that_of_its_best_rate() -> None:
+    """The largest order stood beside the rate of another case, and the bound of the network was wrong."""
+    rows = hpcc_rows()
+    scaled = hpcc_rows(scale={"hpl.rate": 0.5, "hpl.order": 2.0})
+    rows += [replace(row, case=row.case + "/n=20000") for row in scaled if row.benchmark == "hpl"]
+    found = measured_system(hpcc_run(), "x", summarise(rows), rows)
+    assert found.whole.value("hpl_order") == 10_000
+
+
+def test_a_size_with_a_core_for_each_process_stands_for_a_system() -> None:
+    fair, crowded = hpcc_rows(ranks=4), hpcc_rows(ranks=8, oversubscribed=True)
+    rows = [*fair, *crowded]
+    assert measured_system(hpcc_run(), "x", summarise(rows), rows).whole.processes == 4
+    assert measured_system(hpcc_run(), "x", summarise(crowded), crowded).whole.processes == 8
+
+
 # ---- The paper's two rules about small systems and few nodes
 
 

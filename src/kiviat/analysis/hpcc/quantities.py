@@ -164,8 +164,12 @@ class System:
 
     @property
     def whole(self) -> Size:
-        """Representative size: the largest with HPL, else the one with most quantities."""
+        """Representative size: the largest with HPL and a core for each process, else the largest with HPL.
+
+        Without HPL it is the one with most quantities.
+        """
         with_hpl = [size for size in self.sizes if "hpl" in size.quantities]
+        with_hpl = [size for size in with_hpl if not size.oversubscribed] or with_hpl
         return with_hpl[-1] if with_hpl else max(self.sizes, key=lambda size: len(size.quantities))
 
 
@@ -187,6 +191,7 @@ def measured_system(
     """
     tables = {(grid.case, grid.name): grid for grid in grids if grid.name in ("power", "energy")}
     found: dict[int, dict[str, Quantity]] = {}
+    orders: dict[tuple[int, str], Quantity] = {}
     crowded: set[int] = set()
     disturbed: set[int] = set()
     for summary in summaries:
@@ -196,8 +201,13 @@ def measured_system(
         crowded |= {summary.ranks} if summary.oversubscribed else set()
         disturbed |= {summary.ranks} if summary.disturbed else set()
         candidate = _quantity(summary, tables)
+        if key == "hpl_order":
+            orders[summary.ranks, candidate.case] = candidate
         if (before := at.get(key)) is None or _counts_instead(candidate, before, QUANTITIES[key].lower):
             at[key] = candidate
+    for count, at in found.items():
+        if "hpl" in at and (order := orders.get((count, at["hpl"].case))):
+            at["hpl_order"] = order  # of the case whose rate counts
     for full in extrapolated(summaries, run):
         at = found[full.ranks]
         key = full.benchmark
