@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -42,6 +43,15 @@ def test_load_takes_paths_patterns_and_identifiers(
     assert len(kiviat.load(runs[0].path, runs[0].path, "last")) == 2
     with pytest.raises(kiviat.InputError, match="no run matches"):
         kiviat.load(str(tmp_path / "elsewhere-*"))
+
+
+def test_two_runs_with_one_identifier_are_refused(make_run: MakeRun, tmp_path: Path) -> None:
+    """Runs that began in the same second on two machines were merged into one."""
+    first = make_run().path
+    second = shutil.copytree(first, tmp_path / "other" / first.name)
+    with pytest.raises(kiviat.InputError, match="two runs with one identifier"):
+        kiviat.load(first, second)
+    assert kiviat.compare(first, second).verdict == "no difference"
 
 
 def test_an_interrupted_run_is_a_warning(make_run: MakeRun, path: Path) -> None:

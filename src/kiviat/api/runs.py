@@ -174,6 +174,13 @@ class Runs(_Stored, Sequence[Run]):
         for run in runs:
             found.setdefault(_folder(run), run)
         self._runs = tuple(found.values())
+        by_id: dict[str, Run] = {}
+        for run in self._runs:  # results name their run by its identifier
+            if (other := by_id.setdefault(run.id, run)) is not run:
+                raise InputError(
+                    f"{other.path} and {run.path} are two runs with one identifier, by which results name "
+                    "their run; give them one by one"
+                )
 
     @property
     def paths(self) -> tuple[Path, ...]:
