@@ -17,7 +17,8 @@ double micro(std::optional<double> seconds) { return seconds ? *seconds * 1e6 : 
 class Tabular : public Format {
  public:
   void result(const Case& spec, const Result& result) final {
-    if (const std::string heading = result.benchmark + " " + std::to_string(result.ranks); heading != heading_) {
+    const std::string heading = result.benchmark + " " + std::to_string(result.ranks);
+    if (result.outcome == "ok" && heading != heading_) {
       heading_ = heading;
       if (result.metric("time")) head(result);
     }

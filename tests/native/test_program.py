@@ -109,6 +109,15 @@ def test_osu_format(native_openmpi: Native) -> None:
         assert all(len(row) == 2 and float(row[1]) > 0 for row in rows)
 
 
+@pytest.mark.parametrize("form", ["osu", "imb", "table"])
+def test_a_heading_comes_before_the_first_row_after_a_skipped_size(native_openmpi: Native, form: str) -> None:
+    """Reductions skip 1 and 2 B; the heading was skipped with them."""
+    lines = formatted(native_openmpi, form, "-m", "2,8").splitlines()
+    skipped = next(place for place, line in enumerate(lines) if "skipped" in line)
+    row = next(place for place in range(skipped, len(lines)) if lines[place].split()[:1] == ["8"])
+    assert any(words in line for line in lines[skipped + 1 : row] for words in ("# Size", "bytes"))
+
+
 def test_imb_format(native_openmpi: Native) -> None:
     text = formatted(native_openmpi, "imb", "-m", "8,1024")
     assert text.count("# Benchmarking") == 3 and "# #processes = 2" in text
