@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "results/statistics.hpp"
-
 namespace kiviat {
 
-std::optional<const char*> stop_reason(const Limits& limits, std::span<const double> samples, double elapsed_s) {
-  if (samples.size() >= limits.min_samples) {
-    std::vector<double> sorted(samples.begin(), samples.end());
+std::optional<const char*> stop_reason(const Limits& limits, const Reservoir& samples, double elapsed_s) {
+  if (samples.count() >= limits.min_samples) {
+    std::vector<double> sorted(samples.kept().begin(), samples.kept().end());
     std::ranges::sort(sorted);
     const double median = quantile(sorted, 0.5);
     if (const auto interval = median_interval(sorted);
@@ -17,7 +15,7 @@ std::optional<const char*> stop_reason(const Limits& limits, std::span<const dou
       return "target";
   }
   if (elapsed_s >= limits.budget_s) return "budget";
-  if (samples.size() >= limits.max_samples) return "samples";
+  if (samples.count() >= limits.max_samples) return "samples";
   return std::nullopt;
 }
 

@@ -3,7 +3,8 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
+
+#include "results/statistics.hpp"
 
 namespace kiviat {
 
@@ -13,9 +14,9 @@ struct Limits {
   std::size_t min_samples = 16, max_samples = 1000;
 };
 
-// Reason to stop sampling: "target", "budget" or "samples"; nothing if more samples are needed. `samples` are sorted or
-// not; `elapsed_s` is the time since sampling began.
-std::optional<const char*> stop_reason(const Limits& limits, std::span<const double> samples, double elapsed_s);
+// Reason to stop sampling: "target", "budget" or "samples"; nothing if more samples are needed. `elapsed_s` is the time
+// since sampling began.
+std::optional<const char*> stop_reason(const Limits& limits, const Reservoir& samples, double elapsed_s);
 
 // Number of samples to take before stop_reason() is evaluated again. It grows with the number `taken`, and samples that
 // last `sample_s` seconds are not taken in blocks shorter than the time between two blocks, so that the evaluation

@@ -179,8 +179,7 @@ void Trial::sample_until_stopped(double sample_s, const Metric& primary,
     if (all_rank_ == 0) {
       const double elapsed_s = clock::now() - start_s;
       // The first block is always taken: on a busy machine even a moment can outlast the budget.
-      const auto reason =
-          first ? std::optional<const char*>() : stop_reason(limits_, primary.samples.kept(), elapsed_s);
+      const auto reason = first ? std::nullopt : stop_reason(limits_, primary.samples, elapsed_s);
       if (reason) {
         result_.stopped_by = *reason;
       } else {

@@ -12,9 +12,9 @@ namespace {
 constexpr Limits limits{.target = 0.02, .budget_s = 1, .min_samples = 16, .max_samples = 100};
 
 std::string reason(std::size_t samples, double spread, double elapsed_s, const Limits& within = limits) {
-  std::vector<double> values;
+  Reservoir values;
   for (std::size_t i = 0; i < samples; ++i)
-    values.push_back(1 + spread * (static_cast<double>(i * 7 % samples) / samples - 0.5));
+    values.add(1 + spread * (static_cast<double>(i * 7 % samples) / samples - 0.5));
   return stop_reason(within, values, elapsed_s).value_or("goes on");
 }
 
@@ -31,11 +31,11 @@ RANKED_TEST(stops_at_the_target, 1) {
 
 RANKED_TEST(both_sides_of_the_interval_count, 1) {
   // Half of the values are equal, the other half far above: the interval of the median is wide on one side only.
-  std::vector<double> values(20, 1.0);
-  for (int i = 0; i < 9; ++i) values[i] = 2;
-  EXPECT(!stop_reason(limits, values, 0));
-  for (double& value : values) value = value == 2 ? 0.5 : 1;
-  EXPECT(!stop_reason(limits, values, 0));
+  for (const double other : {2.0, 0.5}) {
+    Reservoir values;
+    for (int i = 0; i < 20; ++i) values.add(i < 9 ? other : 1);
+    EXPECT(!stop_reason(limits, values, 0));
+  }
 }
 
 RANKED_TEST(stops_at_the_budget_and_at_enough_samples, 1) {
@@ -45,6 +45,10 @@ RANKED_TEST(stops_at_the_budget_and_at_enough_samples, 1) {
   EXPECT(reason(99, 5, 0) == "goes on");
   EXPECT(reason(100, 5, 0) == "samples");
   EXPECT(reason(100, 0.001, 2) == "target");  // "target" takes precedence
+  // All samples count, also those that are not kept.
+  const Limits many{.target = 0, .budget_s = 1, .min_samples = 1, .max_samples = 70'000};
+  EXPECT(reason(69'999, 1, 0, many) == "goes on");
+  EXPECT(reason(70'000, 1, 0, many) == "samples");
 }
 
 RANKED_TEST(blocks_stay_within_bounds, 1) {
