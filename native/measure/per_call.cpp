@@ -85,8 +85,9 @@ void Trial::per_call(Operation operation, Calls how) {
     if (!round_trips) clock::wait_until(clock::now() + host::refill_s());  // as long as links rest before each call
     const double start_s = clock::now();
     operation(0);
-    const double seconds = worst(how.timed ? clock::now() - start_s : 0);
+    const double mine_s = how.timed ? clock::now() - start_s : 0, seconds = worst(mine_s);
     if (all_rank_ == 0) time.samples.add(seconds / how.divisor);
+    add_group_times({&mine_s, 1}, {true}, how.divisor);
     result_.stopped_by = "fixed", result_.sync = "barrier", result_.batch = 1;
     finish(operation);
     return;
@@ -176,7 +177,10 @@ void Trial::per_call(Operation operation, Calls how) {
     }
     add_group_times(mine, counts, how.divisor);
     MPI_Bcast(&missed, 1, MPI_LONG, 0, all_);
+    const bool agreed = starts.window;
     starts.learn(missed, calls);
+    if (agreed && !starts.window)  // calls after a barrier are another quantity
+      for (Metric& metric : result_.metrics) metric.samples = Reservoir();
   };
 
   if (fixed) {

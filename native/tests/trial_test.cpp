@@ -592,6 +592,27 @@ RANKED_TEST(windows_that_are_too_short_are_widened, 2) {
   if (world.rank == 0) EXPECT(*of(hopeless, "time").p50 >= 3e-3);
 }
 
+// Calls that began together and calls that began after a barrier are two quantities.
+RANKED_TEST(calls_before_the_change_to_barriers_do_not_count, 1) {
+  Session session(world.comm);
+  session.oversubscribed = false;
+  Result result;
+  for (int attempt = 0; attempt < 30 && result.sync != "barrier"; ++attempt)
+    result = run_trial(session, {{"mode", "fixed"}, {"iterations", "60"}}, [](Trial& t) {
+      // Each block begins with an untimed call of the number of the first timed one. One call in three of the first
+      // five blocks is longer than any window.
+      t.per_call([blocks = 0, last = std::int64_t{-1}](std::int64_t call) mutable {
+        blocks += call == last;
+        last = call;
+        spin(blocks > 5 ? 50e-6 : call % 3 ? 5e-6 : 300e-6);
+      });
+    });
+  EXPECT(result.sync == "barrier");
+  EXPECT(of(result, "time").count == 60);
+  EXPECT(*of(result, "time").min >= 50e-6);
+  EXPECT(*of(result, "time_rank_min").min >= 50e-6);
+}
+
 // --- overlap with computation -----------------------------------------------------------------------
 
 RANKED_TEST(communication_in_the_caller_hides_nothing, 1, 2) {
