@@ -75,8 +75,9 @@ void Trial::batched_loops(const Loop& loop, const Batch& how) {
     calls = host::averaged_calls();
     if (const int settling = host::settling_calls()) loop(0, settling);
     together();
-    const double seconds = worst(elapsed(calls));
-    if (all_rank_ == 0) time.samples.add(seconds / static_cast<double>(calls) / how.divisor);
+    const double mine_s = elapsed(calls), seconds = worst(mine_s), divisor = static_cast<double>(calls) * how.divisor;
+    if (all_rank_ == 0) time.samples.add(seconds / divisor);
+    add_group_times({&mine_s, 1}, {true}, divisor);
     result_.stopped_by = "fixed";
   } else {
     calls = iterations_;

@@ -40,7 +40,7 @@ void Trial::overlapped(Start start) {
   const auto steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(call_s / worst(step_s)));
 
   std::int64_t call = probes;
-  std::vector<double> mine, most;
+  std::vector<double> mine, most, alone;
   const auto take = [&](std::int64_t samples) {
     mine.assign(3 * samples, 0), most.assign(3 * samples, 0);
     for (std::int64_t i = 0; i < samples; ++i, ++call) {
@@ -66,6 +66,9 @@ void Trial::overlapped(Start start) {
       mine[3 * i + 2] = clock::now() - begun;
     }
     MPI_Reduce(mine.data(), most.data(), static_cast<int>(3 * samples), MPI_DOUBLE, MPI_MAX, 0, all_);
+    alone.clear();
+    for (std::int64_t i = 0; i < samples; ++i) alone.push_back(mine[3 * i]);
+    add_group_times(alone, std::vector<bool>(alone.size(), true), 1);
     if (all_rank_ != 0) return;
     for (std::int64_t i = 0; i < samples; ++i) {
       const double p = most[3 * i], c = most[3 * i + 1], b = most[3 * i + 2];

@@ -637,6 +637,22 @@ RANKED_TEST(communication_in_the_caller_hides_nothing, 1, 2) {
   EXPECT(*of(result, "overlap").max <= 100);
 }
 
+RANKED_TEST(overlapped_operations_have_a_time_for_each_group, 2) {
+  Session session(world.comm);
+  const Result result = run_trial(session, {{"group", "1"}, {"report", "all"}, {"mode", "fixed"}, {"iterations", "3"}},
+                                  [&](Trial& t) {
+                                    t.overlapped([&](std::int64_t) {
+                                      spin(world.rank == 0 ? 0 : 200e-6);
+                                      return MPI_REQUEST_NULL;
+                                    });
+                                  },
+                                  {.sampling = Sampling::overlapped, .axes = {progress_axis()}});
+  if (world.rank != 0) return;
+  EXPECT(of(result, "time_group_0").count == 3);
+  EXPECT(of(result, "time_group_1").count == 3);
+  EXPECT(*of(result, "time_group_1").min >= 200e-6);
+}
+
 RANKED_TEST(overlapped_operations_are_checked_too, 2) {
   Session session(world.comm);
   Traits traits{.sampling = Sampling::overlapped, .axes = {progress_axis()}};

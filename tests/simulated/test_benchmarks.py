@@ -83,6 +83,15 @@ def test_every_benchmark_runs_once(small: Simulation, ranks: int) -> None:
                 ], name
 
 
+def test_each_group_has_a_time_of_its_own(small: Simulation) -> None:
+    cases = [
+        f"{name} mode=once bytes=8 group=2 report=all" for name in ("pingpong", "allreduce", "iallreduce")
+    ]
+    for result in small.cases(small.places(4), cases):
+        times = [one["p50"] for one in result["metrics"] if one["name"].startswith("time_group_")]
+        assert len(times) == 2 and max(times) == result["metrics"][0]["p50"], result["benchmark"]
+
+
 @pytest.mark.parametrize("ranks", [2, 5, pytest.param(8, marks=pytest.mark.full)])
 def test_payload_arrives_where_it_is_looked_at(small: Simulation, ranks: int) -> None:
     benchmarks = [one for one in known(small) if not one["threads"] and one["name"] != "noise"]
