@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,8 +15,10 @@ from typing import Any
 
 import pytest
 
+from kiviat.launch.mpi import leftovers
 from kiviat.launch.process import children, processes
 from kiviat.launch.process.signals import Interrupted, Interruptible, Interrupts
+from kiviat.store import lock
 
 
 def test_the_first_is_raised_and_others_are_not() -> None:
@@ -103,3 +106,20 @@ def test_a_command_reads_and_says() -> None:
     done = children.run(words, text="a", environment={**os.environ, "NAME": "b"})
     assert (done.returncode, done.stdout, done.stderr) == (3, "a", "b\n")
     assert children.run(["cat"]).stdout == ""
+
+
+def test_a_process_whose_name_is_cut_within_a_character_is_found(tmp_path: Path) -> None:
+    """Linux keeps 15 bytes of a name, here the first byte of ü; reading them once ended every run."""
+    program = tmp_path / "vierzehnbytes_ü"
+    shutil.copy("/bin/sleep", program)
+    process = subprocess.Popen([program, "60"])
+    try:
+        while program.name[:14].encode() not in Path(f"/proc/{process.pid}/comm").read_bytes():
+            time.sleep(0.01)
+        assert process.pid in list(processes.our_processes())
+        assert not leftovers._uses(process.pid, ["sleep"], Path("/absent"))
+        assert any(name.endswith(program.name) for name in processes.mapped(process.pid))
+        assert lock._start(process.pid)
+    finally:
+        process.kill()
+        process.wait()

@@ -228,7 +228,7 @@ def _lives(pid: int, start: str) -> bool:
 def _start(pid: int) -> str | None:
     """Return when the process started, in clock ticks since boot; None if it is gone."""
     try:
-        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        state, *rest = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
     return None if state in "ZX" else rest[18]

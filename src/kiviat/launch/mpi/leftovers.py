@@ -128,7 +128,7 @@ def _in_use(leftover: Leftover, path: Path) -> bool:
 def _uses(pid: int, programs: Sequence[str], path: Path) -> bool:
     home = Path("/proc") / str(pid)
     with suppress(OSError):
-        if (home / "comm").read_text().strip() in programs:
+        if (home / "comm").read_text(errors="replace").strip() in programs:
             return True
     if any(name.startswith(str(path)) for name in processes.mapped(pid)):
         return True

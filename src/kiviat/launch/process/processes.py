@@ -70,7 +70,7 @@ def _namespace() -> str:
 def _status(pid: int) -> list[str]:
     """Return the fields of /proc/PID/stat from the state on; empty if the process is gone."""
     try:
-        return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        return (_PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
         return []
 
@@ -120,7 +120,7 @@ def marker_of(pid: int) -> Marker | None:
 def mapped(pid: int) -> set[str]:
     """Return the files that a process has mapped; empty if it is gone."""
     try:
-        lines = (_PROC / str(pid) / "maps").read_text().splitlines()
+        lines = (_PROC / str(pid) / "maps").read_text(errors="surrogateescape").splitlines()
     except OSError:
         return set()
     return {line.split(None, 5)[5] for line in lines if line.count("/")}
