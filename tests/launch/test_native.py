@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,10 @@ from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.vendors import fits, vendors
 from kiviat.launch.process.execution import last_words
 from kiviat.launch.schedulers.scheduler import schedulers
+from kiviat.launch.substrates.cores import is_one_node
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.scheduled import Scheduled, slots_of
+from kiviat.launch.substrates.substrate import Native
 from kiviat.record import InputError
 
 
@@ -104,6 +107,39 @@ def test_a_job_that_has_so_many_ranks_on_a_node_needs_no_list_of_nodes(tmp_path:
     assert pbs.start(OPENMPI_4, 16, tmp_path, spread).launcher == ("/m/mpiexec", "-n", "16")
     with pytest.raises(InputError, match="PBS does not list here"):
         pbs.start(OPENMPI_4, 16, tmp_path, replace(spread, place="cyclic"))
+
+
+@pytest.mark.parametrize("asked", [{"place": "cyclic"}, {"per_node": 1}, {"bind": "co-processor"}])
+def test_in_an_allocation_ranks_are_not_placed_on_this_node_alone(
+    asked: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without --on, `-n 2x1` in a job of two nodes once put both ranks on the first."""
+    hosts = tmp_path / "hosts"
+    hosts.write_text("n1\nn1\nn2\nn2\n")
+    monkeypatch.setenv("PBS_NODEFILE", str(hosts))
+    monkeypatch.setenv("PBS_JOBID", "7.server")
+    options = LauncherOptions(root=False, oversubscribed=True, **asked)
+    with pytest.raises(InputError, match="on this node of the allocation; give --on pbs"):
+        Native().start(MPICH_4, 2, tmp_path, options)
+    assert Native().start(MPICH_4, 2, tmp_path, PLAIN).layout is None
+    hosts.write_text("n1\nn1\n")
+    assert Native().start(MPICH_4, 1, tmp_path, options).layout
+
+
+@pytest.mark.parametrize(
+    ("job", "one"),
+    [
+        ({"SLURM_JOB_NUM_NODES": "1", "FLUX_URI": "local:///f"}, True),
+        ({"SLURM_JOB_NUM_NODES": "2"}, False),
+        ({"LSB_HOSTS": "n1 n1 n1"}, True),
+        ({"LSB_HOSTS": "n1 n1 n2"}, False),
+        ({"LSB_HOSTS": "n1", "LSB_DJOB_HOSTFILE": "/absent"}, True),
+        ({"PBS_NODEFILE": "/absent"}, False),
+        ({"FLUX_URI": "local:///f"}, False),
+    ],
+)
+def test_an_allocation_has_one_node_only_if_it_says_so(job: dict[str, str], one: bool) -> None:
+    assert is_one_node(job) is one
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from kiviat.machine.host.control_group import cpu_limit
+from kiviat.record.plain import whole_number
 
 _SYSTEM = Path("/sys/devices/system/cpu")
 _ALLOCATIONS = ("SLURM_JOB_NODELIST", "PBS_NODEFILE", "LSB_HOSTS", "LSB_DJOB_HOSTFILE", "FLUX_URI")
@@ -34,6 +37,19 @@ def oversubscribes(world: int) -> bool:
 def in_allocation() -> bool:
     """True if this process runs in an allocation, where a scheduler places the ranks."""
     return any(name in os.environ for name in _ALLOCATIONS)
+
+
+def is_one_node(job: Mapping[str, str]) -> bool:
+    """True if the variables of an allocation tell that it has one node, which is this one."""
+    counts = []
+    if "SLURM_JOB_NUM_NODES" in job:
+        counts.append(whole_number(job["SLURM_JOB_NUM_NODES"]))
+    if "LSB_HOSTS" in job:
+        counts.append(len(set(job["LSB_HOSTS"].split())))
+    for name in ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE"):
+        with suppress(OSError, KeyError):
+            counts.append(len(set(Path(job[name]).read_text(errors="replace").split())))
+    return bool(counts) and all(count == 1 for count in counts)
 
 
 def ranks_to_probe(world: int) -> int:

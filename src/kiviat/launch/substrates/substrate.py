@@ -17,13 +17,20 @@ from typing import Self
 from kiviat.launch.mpi import mpiexec
 from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain
-from kiviat.launch.schedulers.scheduler import Scheduler
-from kiviat.launch.substrates.cores import available_cores, in_allocation, oversubscribes, ranks_to_probe
+from kiviat.launch.schedulers.scheduler import Scheduler, schedulers
+from kiviat.launch.substrates.cores import (
+    available_cores,
+    in_allocation,
+    is_one_node,
+    oversubscribes,
+    ranks_to_probe,
+)
 from kiviat.launch.substrates.launch_spec import Clock, LaunchSpec
 from kiviat.machine.modelled.machine import Machine
 from kiviat.machine.topology import Topology, local_topology
 from kiviat.placement import Emitted, Layout, emit, place
 from kiviat.plan import USUAL_LINK, Link
+from kiviat.record import InputError
 
 
 class Substrate(AbstractContextManager["Substrate"], ABC):
@@ -130,7 +137,15 @@ class Native(Substrate):
         return local_topology()
 
     def start(self, toolchain: Toolchain, world: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
-        """Return a launch by the MPI's own mpiexec, or by the launcher that `--launcher` names."""
+        """Return a launch by the MPI's own mpiexec, or by the launcher that `--launcher` names.
+
+        Raise InputError if ranks are to be placed in an allocation that may have further nodes.
+        """
+        if options.places and in_allocation() and not is_one_node(os.environ):
+            raise InputError(
+                "--place, --ppn, --bind and -n NODESxRANKS would put all ranks on this node of the "
+                f"allocation; give --on {_scheduler_here()}, or leave them out and place ranks by --launcher"
+            )
         layout = layout_of(self.topology(), world, options) if options.places else None
         emitted = emit(layout, *toolchain.placement) if layout else None
         words = mpiexec.launcher(toolchain, world, options, arguments_of(emitted, folder))
@@ -147,6 +162,12 @@ class Native(Substrate):
             self.clock,
             options.oversubscribed,
         )
+
+
+def _scheduler_here() -> str:
+    """Return the name of the scheduler in whose job this process runs."""
+    inside = (name for name, scheduler in schedulers().items() if scheduler.is_inside(os.environ))
+    return next(inside, "slurm, or the scheduler at hand")
 
 
 def layout_of(topology: Topology, world: int, options: LauncherOptions) -> Layout:
