@@ -193,6 +193,54 @@ def test_defects_and_what_was_not_measured() -> None:
     assert (found["alltoall/ranks=8/bytes=4194304"].reason or "").startswith("out-of-mem.; needed")
 
 
+WARNING = "[1700000000.123456] [node1:4711:0]       ucp_context.c:1774 UCX  WARN  network device is down\n"
+
+
+def test_a_line_of_another_program_between_rows_is_skipped() -> None:
+    """The rows behind a warning were once left out, and nothing said so."""
+    head, last = OLD[: OLD.index("      1048576")], OLD[OLD.index("      1048576") :]
+    for line in (WARNING, "\n", "mpirun: Forwarding signal 18 to job\n"):
+        assert [record.bytes for record in parse(head + line + last, "x.txt")] == [0, 1048576]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "1700000000\n",
+        "1 total processes killed (some possibly by mpirun during cleanup)\n",
+        "1    -6.7733681     4.6446301\n",
+        "100   1.4400000    -6.7733681     0.0\n",
+        "0.61 real\n",
+    ],
+)
+def test_numbers_behind_a_table_are_no_row(after: str) -> None:
+    """The output of `date +%s` once became a skipped case."""
+    row = "      2097152           20      1000.00      2000.00\n"
+    assert [record.bytes for record in parse(OLD + after + row, "x.txt")] == [0, 1048576]
+
+
+def test_after_its_last_line_imb_has_no_rows() -> None:
+    text = OLD + "\n\n# All processes entering MPI_Finalize\n\nmpiexec has ended\n1 2 3.00 4.00\n"
+    assert [record.bytes for record in parse(text, "x.txt")] == [0, 1048576]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        'out-of-mem.; needed X=   4.000 GB; use flag "-mem X" or MAX_MEM_USAGE>=X (IMB_mem_info.h)',
+        "int-overflow.; The production rank*size caused int overflow for given sample",
+        "int-overflow; The production rank*size caused int overflow;",
+        "time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over",
+    ],
+)
+def test_rows_without_repetitions_have_imbs_reason(reason: str) -> None:
+    """IMB prints the size only before its reason, whose first word was left out."""
+    row = "      2097152           20      1000.00      2000.00\n"
+    found = parse(f"{OLD}      4194304 {reason}\n{row}", "x.txt")
+    assert [record.bytes for record in found] == [0, 1048576, 4194304, 2097152]
+    assert (found[2].outcome, found[2].reason) == ("skipped", " ".join(reason.split()))
+
+
 def test_it_is_told_from_other_text() -> None:
     assert imb.sniff(OLD) and imb.sniff(OLD.replace("Intel (R) MPI", "PALLAS MPI"))
     assert not imb.sniff("# OSU MPI Latency Test v7.4\n# Size")

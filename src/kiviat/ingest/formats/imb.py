@@ -27,7 +27,10 @@ _PROCESSES = re.compile(r"# #processes = (\d+)")
 _WAITING = re.compile(r"# \( ?(\d+) additional processes? waiting")
 _MODE = re.compile(r"#\s+MODE: (NON-)?AGGREGATE")  # of IMB-EXT: many transfers in an epoch, or one
 _GROUPS = re.compile(r"# \( ?(\d+) groups of (\d+) processes each")
-_OTHER_PROGRAM = re.compile(r"# (?:OSU|OMB|nThread|Collective test) |#@|#[ \t]+size\b")
+# The last line of IMB, and headings of other programs.
+_END = re.compile(r"# (?:All processes entering|OSU|OMB|nThread|Collective test) |#@|#[ \t]+size\b")
+_WHOLE = ("Group", "#bytes", "#repetitions")
+_NOT_MEASURED = re.compile(r"(?:out-of-mem|int-overflow|time-out)\b")
 _LOOP_TIMED = ("pingpong", "pingping", "sendrecv", "exchange", "barrier")
 # Number of messages that one rank moves in the reported time.
 _MESSAGES = {
@@ -101,6 +104,15 @@ class _Table:
         elif mode := _MODE.match(line):
             self.axes["aggregate"] = "off" if mode[1] else "on"
 
+    def has_row(self, words: Sequence[str]) -> bool:
+        """True if words are a row: with all columns, or with IMB's reason for having no numbers."""
+        if at := _reason_at(words):
+            return all(word.isdecimal() for word in words[:at])
+        return len(words) >= len(self.columns) and all(
+            word.isdecimal() if name in _WHOLE else _is_number(word)
+            for name, word in zip(self.columns, words, strict=False)
+        )
+
 
 @dataclass(frozen=True)
 class _Line:
@@ -171,14 +183,14 @@ def _lines(text: str, where: str) -> Iterator[_Line]:
             switches = _Switches.of(called)
         elif table is None:
             continue
-        elif _OTHER_PROGRAM.match(line):
+        elif _END.match(line):
             table = None
         elif line.startswith("#") and "#repetitions" not in line:
             table.note(line)
         elif "#repetitions" in line:
             table.columns = line.split()
-        elif words := line.split():
-            if not table.columns or not words[0].isdecimal():
+        elif table.columns and (words := line.split()) and _is_number(words[0]):
+            if not table.has_row(words):
                 table.columns = ()  # The table has ended.
             elif table.ranks is None:
                 raise InputError(
@@ -189,9 +201,15 @@ def _lines(text: str, where: str) -> Iterator[_Line]:
                 yield _line(table, table.ranks, words, f"{where} line {number}")
 
 
+def _reason_at(words: Sequence[str]) -> int:
+    """Return where IMB's reason for a line without numbers begins, 0 if there is none."""
+    return next((at for at, word in enumerate(words) if _NOT_MEASURED.match(word)), 0)
+
+
 def _line(table: _Table, ranks: int, words: Sequence[str], where: str) -> _Line:
     columns = dict(zip(table.columns, words, strict=False))
-    complete = len(words) >= len(table.columns) and all(_is_number(word) for word in columns.values())
+    reason = _reason_at(words)
+    complete = not reason and all(isfinite(float(word)) for word in columns.values())
     return _Line(
         table.benchmark,
         ranks,
@@ -199,15 +217,16 @@ def _line(table: _Table, ranks: int, words: Sequence[str], where: str) -> _Line:
         table.columns,
         whole(columns["#bytes"], where) if "#bytes" in columns else None,
         {name: float(word) for name, word in columns.items()} if complete else None,
-        " ".join(words[sum(name.startswith("#") for name in table.columns) :]),
+        " ".join(words[reason or sum(name.startswith("#") for name in table.columns) :]),
     )
 
 
 def _is_number(word: str) -> bool:
     try:
-        return isfinite(float(word))
+        float(word)
     except ValueError:
         return False
+    return True
 
 
 _UNKNOWN = {
