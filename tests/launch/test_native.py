@@ -109,7 +109,7 @@ def test_a_job_that_has_so_many_ranks_on_a_node_needs_no_list_of_nodes(tmp_path:
         pbs.start(OPENMPI_4, 16, tmp_path, replace(spread, place="cyclic"))
 
 
-@pytest.mark.parametrize("asked", [{"place": "cyclic"}, {"per_node": 1}, {"bind": "co-processor"}])
+@pytest.mark.parametrize("asked", [{"place": "cyclic"}, {"per_node": 1}, {"bind": "virtual-processor"}])
 def test_in_an_allocation_ranks_are_not_placed_on_this_node_alone(
     asked: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
