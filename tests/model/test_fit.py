@@ -114,6 +114,21 @@ def test_nothing_is_quicker_than_the_link() -> None:
     assert fitted.time(1 << 20) == pytest.approx(dict(points)[1 << 20], rel=0.01)
 
 
+def test_messages_too_short_to_cost_by_the_byte_tell_no_bandwidth(tmp_path: Path) -> None:
+    """A flat line of short messages once made a network of 1 TB/s."""
+    points = [(size, 2e-6 if size <= 64 else 3e-6 + size / 1e9) for size in SIZES]
+    machine = written(tmp_path, KNOWN, network=fit_level(curve(points)))
+    assert machine.number("nic.bandwidth") == pytest.approx(1e9, rel=0.05)
+    assert machine.number("topology.link") == pytest.approx(1e9, rel=0.05)
+
+
+def test_the_fastest_line_decides_the_bandwidth(tmp_path: Path) -> None:
+    """Beyond a cache, messages are slower; those below it must not be slowed down to their rate."""
+    points = [(size, 1e-6 + size / 10e9 + (30e-6 + size / 1e9 if size > 65536 else 0)) for size in SIZES]
+    machine = written(tmp_path, KNOWN, network=fit_level(curve(points)))
+    assert machine.number("nic.bandwidth") == pytest.approx(10e9, rel=0.05)
+
+
 def test_no_latency_is_negative() -> None:
     """Beyond the cache each byte costs more, so a line through large sizes has a negative intercept."""
     points = [(size, 1e-6 + size / 10e9 + max(0, size - 65536) / 1e9) for size in SIZES]

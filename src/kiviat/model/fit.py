@@ -33,6 +33,8 @@ _OF_LINK = 0.9
 _NO_MORE = 0.05
 # Range of the eager limit; 64 KiB is assumed if the curve has no switch there.
 _LEAST_EAGER_BYTES, _MOST_EAGER_BYTES, _USUAL_EAGER_BYTES = 512, 1 << 20, 1 << 16
+# A line tells a bandwidth if bytes take at least this fraction of its longest message; else noise decides.
+_BY_BYTES = 0.25
 # A sender that waits for its receiver takes at least this many times as long as with the size before.
 _WAITS = 3
 
@@ -77,12 +79,24 @@ class Fitted:
 
     def time(self, size_bytes: int) -> float:
         """Return the modelled time of a message in seconds, by the line for its size."""
-        return next(line for line in reversed(self.lines) if line.from_bytes <= size_bytes).time(size_bytes)
+        return self._line(size_bytes).time(size_bytes)
+
+    def _line(self, size_bytes: int) -> Line:
+        return next(line for line in reversed(self.lines) if line.from_bytes <= size_bytes)
 
     @property
     def best_bandwidth(self) -> float:
-        """The bandwidth of the fastest line, in bytes per second."""
-        return max(line.bandwidth for line in self.lines)
+        """The bandwidth of the fastest line whose bytes take a measurable time, in bytes per second.
+
+        Without such a line, that of the longest messages.
+        """
+        longest = {self._line(size): size for size, _ in sorted(self.fitted_to)}
+        told = [
+            line.bandwidth
+            for line, size in longest.items()
+            if size / line.bandwidth >= _BY_BYTES * line.time(size)
+        ]
+        return max(told, default=self.lines[-1].bandwidth)
 
     def quick(self, link: float) -> bool:
         """Return True if some messages took clearly less time than a link of that rate needs."""
