@@ -41,6 +41,19 @@ def test_a_number_without_a_row_is_refused_or_left_alone() -> None:
     assert fit.undetermined == ("other",) and fit.factors.keys() == {"latency", "bandwidth"}
 
 
+@pytest.mark.parametrize("others", [[], ["latency"]])
+def test_a_number_that_no_longer_limits_at_the_fit_is_refused(others: list[str]) -> None:
+    """The fit once ended in numpy's error of a singular matrix."""
+
+    def limited(tried: Sequence[Factors]) -> list[list[float | None]]:
+        return [
+            [2e-6 * one.get("latency", 1), (1 << 20) / min(1e9 * one.get("nic", 1), 1.2e9)] for one in tried
+        ]
+
+    with pytest.raises(InputError, match="do not determine nic: where it fits best, something else limits"):
+        fit_published(["nic", *others], ["small", "large"], [2e-6, (1 << 20) / 1.5e9], limited, asked=True)
+
+
 def test_numbers_that_act_alike_are_refused() -> None:
     with pytest.raises(InputError, match="cannot tell latency from half"):
         fit_published(["latency", "half"], ROWS, times(5e-6, 1e9), predict, asked=True)

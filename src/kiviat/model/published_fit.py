@@ -64,7 +64,8 @@ def fit_published(
     """Return the fit of the numbers at `places` to the `published` values of `rows`.
 
     Raise InputError for numbers that cannot be told apart on these rows, for noisy ones, for rows without a
-    prediction, and, if the user `asked` for these numbers, for those that no row determines.
+    prediction, for numbers that no row determines at the fit, and, if the user `asked` for these numbers,
+    for those that none determines at the start.
     """
     known = np.log(np.array(published))
 
@@ -73,7 +74,7 @@ def fit_published(
 
     start = dict.fromkeys(places, 1.0)
     first, slopes = _slopes(start, residuals)
-    reacts = [bool(np.max(np.abs(slopes[:, at]), initial=0.0) >= _REACTS) for at in range(len(places))]
+    reacts = _reacting(slopes)
     undetermined = [place for place, does in zip(places, reacts, strict=True) if not does]
     free = [place for place, does in zip(places, reacts, strict=True) if does]
     if undetermined and (asked or not free):
@@ -96,6 +97,12 @@ def fit_published(
         errors, slopes = _slopes(factors, residuals)
         if np.max(np.abs(step)) < _CLOSE:
             break
+    # A step can take a number past the point where it limits, and from there on it has no effect.
+    if idle := [place for place, does in zip(free, _reacting(slopes), strict=True) if not does]:
+        raise InputError(
+            f"these rows do not determine {', '.join(idle)}: where it fits best, something else limits; "
+            "leave it out by --free, or add rows"
+        )
     _refuse_alike(free, slopes)
     deviations = _deviations(slopes, errors)
     numbers = tuple(
@@ -118,6 +125,11 @@ def _slopes(
     varied = [{**at, place: factor * (1 + _STEP)} for place, factor in at.items()]
     here, *moved = residuals([at, *varied])
     return here, np.array([(one - here) / np.log1p(_STEP) for one in moved]).T
+
+
+def _reacting(slopes: NDArray[np.float64]) -> list[bool]:
+    """Return for each number whether some row reacts to it."""
+    return [bool(most >= _REACTS) for most in np.max(np.abs(slopes), axis=0, initial=0.0)]
 
 
 def _complete(values: Sequence[float | None], rows: Sequence[str]) -> NDArray[np.float64]:
