@@ -108,13 +108,29 @@ def test_what_was_not_run_is_not_there() -> None:
             "random_access/ranks=2/memory=1048576",
         ),
         (("MPIFFT_maxErr=1.24931e-15", "MPIFFT_maxErr=1.24931e-13"), "fft/ranks=2/n=32768"),
+        (("HPL_RnormI=1.21858e-12", "HPL_RnormI=nan"), "hpl/ranks=2/n=600/nb=64/p=1/q=2"),
+        (("HPL_XnormI=", "HPL_XnormI=inf\nleft="), "hpl/ranks=2/n=600/nb=64/p=1/q=2"),
+        (("PTRANS_residual=0", "PTRANS_residual=-nan"), "ptrans/ranks=2/n=300/nb=64/p=1/q=2"),
+        (
+            ("MPIRandomAccess_ErrorsFraction=0", "MPIRandomAccess_ErrorsFraction=nan"),
+            "random_access/ranks=2/memory=1048576",
+        ),
+        (("MPIFFT_maxErr=1.24931e-15", "MPIFFT_maxErr=inf"), "fft/ranks=2/n=32768"),
     ],
 )
 def test_a_wrong_result_is_failed(change: tuple[str, str], case: str) -> None:
+    """One that is no number once counted as not checked."""
     assert change[0] in OUTPUT
     record = cases(OUTPUT.replace(*change))[case]
     assert (record.outcome, record.check) == ("failed", "failed")
     assert record.reason == "HPC Challenge's own check failed"
+    overflowed = "nan" in change[1] or "inf" in change[1]
+    assert overflowed != any(name in ("residual", "errors") for name in values(record))
+
+
+def test_a_check_that_was_not_run_is_none() -> None:
+    found = cases(OUTPUT.replace("PTRANS_residual=0", "PTRANS_residual=-1"))
+    assert found["ptrans/ranks=2/n=300/nb=64/p=1/q=2"].check == "not run"
 
 
 @pytest.mark.parametrize(

@@ -50,14 +50,23 @@ class _Summary:
 
     def number(self, name: str) -> float | None:
         """Return a value, None if it is missing or marks a kernel that was not run."""
+        number = self._float(name)
+        return None if number is None or not math.isfinite(number) or number < 0 else number
+
+    def error(self, name: str) -> float | None:
+        """Return what a check has computed, like `number`, but infinity if that is no number.
+
+        Results that overflowed are wrong, not unchecked.
+        """
+        number = self._float(name)
+        return math.inf if number is not None and not math.isfinite(number) else self.number(name)
+
+    def _float(self, name: str) -> float | None:
         text = self.values.get(name)
-        if text is None:
-            return None
         try:
-            number = float(text)
+            return None if text is None else float(text)
         except ValueError:
             raise ValueError(f"{name}={text} is not a number") from None
-        return number if math.isfinite(number) and number >= 0 else None
 
     def whole(self, name: str) -> int | None:
         number = self.number(name)
@@ -97,8 +106,7 @@ def _hpl(summary: _Summary) -> Iterator[Record]:
     if seconds:
         metrics.append(metric("time", "s", seconds, 1))
     residual = _hpl_residual(summary, order)
-    if residual is not None:
-        metrics.append(metric("residual", "1", residual, 1))
+    metrics += _residual(residual)
     metrics.append(metric("order", "1", order, 1, better="higher"))
     check = None if residual is None else residual < _PASSES
     yield _record(Case("hpl", p * q, None, {**axes, **summary.threads}), metrics, check)
@@ -106,9 +114,11 @@ def _hpl(summary: _Summary) -> Iterator[Record]:
 
 def _hpl_residual(summary: _Summary, order: float) -> float | None:
     names = ("HPL_RnormI", "HPL_eps", "HPL_AnormI", "HPL_XnormI", "HPL_BnormI")
-    values = [summary.number(name) for name in names]
-    if any(value is None for value in values):
+    values = [summary.error(name) for name in names]
+    if None in values:
         return None
+    if math.inf in values:
+        return math.inf
     error, eps, a, x, b = (value or 0.0 for value in values)
     scale = eps * (a * x + b) * order
     return error / scale if scale else None
@@ -140,8 +150,8 @@ def _single_or_star(summary: _Summary, scope: str, name: str) -> Iterator[Record
 
 def _ptrans(summary: _Summary) -> Iterator[Record]:
     if rate := _rate(summary, "PTRANS_GBs", 1e9, "B/s"):
-        residual = summary.number("PTRANS_residual")
-        metrics = [rate, *([] if residual is None else [metric("residual", "1", residual, 1)])]
+        residual = summary.error("PTRANS_residual")
+        metrics = [rate, *_residual(residual)]
         axes = _axes(
             n=summary.whole("PTRANS_n"),
             nb=summary.whole("PTRANS_nb"),
@@ -154,9 +164,9 @@ def _ptrans(summary: _Summary) -> Iterator[Record]:
 
 def _random_access(summary: _Summary) -> Iterator[Record]:
     if updates := _rate(summary, "MPIRandomAccess_GUPs", 1e9, "1/s", "updates"):
-        wrong, words = summary.number("MPIRandomAccess_ErrorsFraction"), summary.whole("MPIRandomAccess_N")
+        wrong, words = summary.error("MPIRandomAccess_ErrorsFraction"), summary.whole("MPIRandomAccess_N")
         metrics = [updates]
-        if wrong is not None:
+        if wrong is not None and wrong < math.inf:
             metrics.append(metric("errors", "%", 100 * wrong, 1, better="lower"))
         axes = _axes(memory=words and 8 * words // summary.ranks)
         check = None if wrong is None else wrong <= _WRONG
@@ -165,12 +175,12 @@ def _random_access(summary: _Summary) -> Iterator[Record]:
 
 def _fft(summary: _Summary) -> Iterator[Record]:
     if rate := _rate(summary, "MPIFFT_Gflops", 1e9, "flop/s"):
-        n, error = summary.whole("MPIFFT_N"), summary.number("MPIFFT_maxErr")
+        n, error = summary.whole("MPIFFT_N"), summary.error("MPIFFT_maxErr")
         check = None
         metrics = [rate]
         if error is not None and n is not None and n > 1:
             residual = error / (math.log(n) * 2.0**-53)
-            metrics.append(metric("residual", "1", residual, 1))
+            metrics += _residual(residual)
             check = residual < _PASSES
         ranks = summary.whole("MPIFFT_Procs") or summary.ranks
         yield _record(Case("fft", ranks, None, _axes(n=n)), metrics, check)
@@ -207,6 +217,11 @@ def _rate(summary: _Summary, theirs: str, factor: float, unit: str, name: str = 
     """Return a value as a metric, None for 0 and negative numbers, which mark kernels that were not run."""
     number = summary.number(theirs)
     return metric(name, unit, number * factor, 1) if number else None
+
+
+def _residual(residual: float | None) -> list[Metric]:
+    """Return the metric of a residual; none if it was not computed, or overflowed."""
+    return [] if residual is None or residual == math.inf else [metric("residual", "1", residual, 1)]
 
 
 def _record(case: Case, metrics: list[Metric], check: bool | None = None) -> Record:
