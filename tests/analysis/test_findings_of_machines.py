@@ -105,6 +105,48 @@ def test_measured_values_of_one_launch_lead_nowhere(clock: str, kinds: set[str])
     assert set(findings_by_kind(once("a", 1e-6), once("b", 1.2e-6))) == kinds
 
 
+def once(label: str, values: Mapping[tuple[str, str, int], float], **about: Any) -> Machine:
+    """Return a machine with one launch of each value, given by benchmark, metric and ranks."""
+    rows = [
+        one
+        for (benchmark, metric, ranks), value in values.items()
+        for one in case_rows(
+            [value],
+            run=label,
+            benchmark=benchmark,
+            metric=metric,
+            ranks=ranks,
+            case=f"{benchmark}/ranks={ranks}",
+            **about,
+        )
+    ]
+    return Machine(label, (study_run(label),), summarise(rows), {})
+
+
+def test_costs_of_one_launch_are_not_compared() -> None:
+    """The costs of measured machines with one launch each were stated as facts."""
+    size = {"bytes": 1 << 20}
+    both_ways = [
+        once(name, {("pingpong", "time", 2): 1e-3, ("pingping", "time", 2): t}, **size)
+        for name, t in (("a", 1e-3), ("b", 1.2e-3))
+    ]
+    rates = {"bytes": None, "unit": "B/s", "better": "higher"}
+    rings = [
+        once(name, {("ring", "natural_bandwidth", 8): 1e9, ("ring", "random_bandwidth", 8): rate}, **rates)
+        for name, rate in (("a", 1e9), ("b", 3e8))
+    ]
+    steps = [
+        once(
+            name,
+            {("barrier", "time", ranks): t for ranks, t in zip((2, 4, 6, 8), times, strict=True)},
+            bytes=None,
+        )
+        for name, times in (("a", (1e-6, 1e-6, 1.1e-6, 1.2e-6)), ("b", (1e-6, 2e-6, 9e-6, 2e-6)))
+    ]
+    for machines in (both_ways, rings, steps):
+        assert not findings_by_kind(*machines)
+
+
 def test_cost_of_simultaneous_messages_both_ways() -> None:
     one_way: Values = {("pingpong", 2, 1 << 20): 1e-3, ("pingping", 2, 1 << 20): 1e-3}
     both: Values = {("pingpong", 2, 1 << 20): 1e-3, ("pingping", 2, 1 << 20): 2e-3}

@@ -14,7 +14,7 @@ from itertools import combinations, pairwise
 
 from kiviat.analysis.aggregate.nodes import nodes_of
 from kiviat.analysis.aggregate.summary import Summary
-from kiviat.analysis.findings.finding import Evidence, Finding, apart
+from kiviat.analysis.findings.finding import Evidence, Finding, apart, quotient_ends
 from kiviat.record.run import Run
 from kiviat.record.traits import TraitsByName
 from kiviat.record.units import counted, format_size, format_value, listed, three_digits
@@ -232,7 +232,8 @@ def _oncoming(machines: Sequence[Machine]) -> Iterator[Finding]:
     size = max(shared, key=lambda x: max(lost(own[x]) for own in with_any.values()))
     order = sorted(with_any, key=lambda name: -lost(with_any[name][size]))
     worst, least = (lost(with_any[name][size]) for name in (order[0], order[-1]))
-    if worst < 1 - 1 / _APART:
+    both, alone_at = with_any[order[0]][size]
+    if worst < 1 - 1 / _APART or not quotient_ends(alone_at, both)[1] < 1:
         return
     points = [one for name in order for one in with_any[name][size]]
     each = ", ".join(f"{name} {100 * lost(with_any[name][size]):.0f} %" for name in order)
@@ -281,7 +282,8 @@ def _rings(machines: Sequence[Machine]) -> Iterator[Finding]:
         return
     order = sorted(shares, key=lambda name: shares[name][0])
     worst, best = shares[order[0]], shares[order[-1]]
-    if worst[0] * _APART > best[0]:
+    (_, most), (least, _) = (quotient_ends(*points[:2]) for *_, points in (worst, best))
+    if worst[0] * _APART > best[0] or not most < least:
         return
     each = "; ".join(
         f"{name} keeps {100 * share:.0f} % on {ranks} ranks"
@@ -319,7 +321,11 @@ def _powers_of_two(of: Sequence[_Series]) -> Iterator[Finding]:
                 name: min(_better(left, one), _better(right, one))
                 for name, (left, one, right) in trio.items()
             }
-            paying = [name for name in costs if costs[name] > _STEP]
+            paying = [
+                name
+                for name, (left, one, right) in trio.items()
+                if costs[name] > _STEP and _apart(left, one) and _apart(one, right)
+            ]
             if not paying:
                 continue
             points = [one for name in paying for one in trio[name]]
@@ -354,7 +360,7 @@ def _second_node(machines: Sequence[Machine], of: Sequence[_Series]) -> Iterator
             continue
         order = sorted(steps, key=lambda name: -steps[name][0])
         (worst, *_), (least, *_) = steps[order[0]], steps[order[-1]]
-        if worst < _STEP or worst < _APART * least:
+        if worst < _STEP or worst < _APART * least or not _apart(*steps[order[0]][1:]):
             continue
         others = f"{_times(least)} on" if least > _APART else "not on"
         each = "; ".join(
