@@ -144,3 +144,11 @@ def test_times_between_sizes() -> None:
 )
 def test_switches_in_words(kind: str, factor: float, words: str) -> None:
     assert switch_words(Switch(8, 16, kind, factor, 20.0)) == words
+
+
+def test_a_curve_beside_which_other_ranks_waited_counts_without_another() -> None:
+    """IMB's ping-pong of a job of 64 processes was no curve."""
+    beside = curve([(8, 2e-6), (1024, 3e-6)], axes={"world": 64})
+    assert [point.median for point in pick(beside, "pingpong")] == [2e-6, 3e-6]
+    alone = curve([(8, 1e-6)])
+    assert [point.median for point in pick([*beside, *alone], "pingpong")] == [1e-6]

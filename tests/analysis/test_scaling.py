@@ -763,3 +763,10 @@ def test_superlinear_speedup_needs_an_idle_machine(
     assert told[0].startswith("4 and 8 ranks disturbed" if disturbed == (4, 8) else "")
     points = {point.ranks: point.fair for point in found.points}
     assert all(points[ranks] is (ranks not in disturbed) for ranks in points)
+
+
+def test_a_curve_ends_with_the_whole_of_a_world_in_which_ranks_waited() -> None:
+    """IMB's tables of fewer processes than were started name the others, the last table does not."""
+    waiting = scaling_rows("run-a", amdahl(SERIAL), ranks=(2, 4), axes={"world": 8})
+    whole = scaling_rows("run-a", amdahl(SERIAL), ranks=(8,), axes={})
+    assert [point.ranks for point in curve([*waiting, *whole]).points] == [2, 4, 8]

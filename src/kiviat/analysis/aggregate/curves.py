@@ -14,7 +14,8 @@ _NEAR = 4  # times between two sizes may be interpolated up to this ratio
 def curve(summaries: Iterable[Summary], benchmark: str) -> list[Summary]:
     """Return the times of `benchmark` by increasing message size.
 
-    The curve is that of the fewest ranks measured, with axes at their defaults.
+    The curve is that of the fewest ranks measured, with axes at their defaults. Cases beside which other
+    ranks waited (`world`) count if there are no others.
     """
     found = [
         summary
@@ -23,8 +24,9 @@ def curve(summaries: Iterable[Summary], benchmark: str) -> list[Summary]:
         and summary.metric == "time"
         and summary.bytes is not None
         and summary.median > 0
-        and not summary.axes
+        and not summary.axes.keys() - {"world"}
     ]
+    found = [summary for summary in found if not summary.axes] or found
     fewest = min((summary.ranks for summary in found), default=0)
     # Cases that a run names differently but that have one size are one point: slopes need different sizes.
     by_size = {size_of(summary): summary for summary in found if summary.ranks == fewest}

@@ -237,10 +237,17 @@ def _metric(summaries: Sequence[Summary], asked: str | None, scales: str) -> str
 
 
 def _curves(summaries: Iterable[Summary]) -> list[list[Summary]]:
-    """Group cases that differ only in their ranks, or also in size if each number of ranks has one size."""
+    """Group cases that differ only in their ranks, or also in size if each number of ranks has one size.
+
+    Cases in which some ranks of a world wait end with the case of all its ranks, which has no `world`.
+    """
     groups: dict[tuple[Any, ...], dict[int, Summary]] = defaultdict(dict)
     for one in summaries:
         groups[one.bytes, one.mode, tuple(sorted(one.axes.items()))][one.ranks] = one
+    for (size, mode, axes), group in list(groups.items()):
+        rest, world = tuple(axis for axis in axes if axis[0] != "world"), dict(axes).get("world")
+        if world and (whole := groups.get((size, mode, rest), {}).get(int(world))):
+            group.setdefault(whole.ranks, whole)
     curves = [list(group.values()) for group in groups.values() if len(group) > 1]
     alone = [one for group in groups.values() if len(group) == 1 for one in group.values()]
     by_size: dict[tuple[Any, ...], list[Summary]] = defaultdict(list)
