@@ -28,6 +28,19 @@ def test_shares_are_decades_between_fixed_ends() -> None:
     assert (memory.share(1e9), memory.rim) == (pytest.approx(1 / 3), pytest.approx(1e11))
 
 
+def test_rates_of_ranks_with_threads_are_those_of_several_cores() -> None:
+    def of(threads: int) -> dict[str, float]:
+        axes = {"threads": threads}
+        rows = [
+            replace(row, axes={**row.axes, **axes}) if row.benchmark != "ring" else row for row in hpcc_rows()
+        ]
+        return {axis: value.value for axis, value in standing(hpcc_run(), summarise(rows)).items()}
+
+    one, eight = of(1), of(8)
+    for axis in ("memory", "compute", "ring"):
+        assert eight[axis] == pytest.approx(one[axis] / 8), axis
+
+
 def test_near_and_far_are_distinguished_by_nodes() -> None:
     run, summaries = make_run(), summarise(make_rows())
     own = standing(run, summaries)
