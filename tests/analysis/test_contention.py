@@ -30,6 +30,12 @@ MEMORY, PAIR_NEAR, NIC, PAIR_FAR, SWITCH = 10e9, 8e9, 1e9, 1e9, 3e9
 ALONE = "streaming/ranks=8/pairs=alone"
 
 
+def test_pairs_on_different_nodes_are_counted() -> None:
+    for of in (ONE_NODE, BLOCKED, CYCLIC, OWN_NODES, (0, 0, 0, 1, 2, 2)):
+        pairs = [(a, b) for a in range(len(of)) for b in range(a)]
+        assert Nodes(of).crossing_all(len(of)) == pytest.approx(Nodes(of).crossing(pairs))
+
+
 def run(of: Sequence[int] | None, launches: int = 5) -> Run:
     ranks = [{"rank": rank, "host": "same", "node": node} for rank, node in enumerate(of or ())]
     return with_launches([{"world": 8, "ranks": ranks}] * launches, run="r")

@@ -37,6 +37,11 @@ class Nodes:
         """Return the share of the pairs whose ranks are on different nodes, 0 to 1."""
         return sum(not self.near(a, b) for a, b in pairs) / len(pairs)
 
+    def crossing_all(self, ranks: int) -> float:
+        """Return that share of all pairs of the first `ranks` ranks, of which there are at least two."""
+        near = sum(count * (count - 1) for count in Counter(self.of[:ranks]).values())
+        return 1 - near / (ranks * (ranks - 1))
+
     def boundaries(self, ranks: int) -> list[int]:
         """Return the ranks that are on another node than the rank before them."""
         return [rank for rank in range(1, ranks) if self.of[rank] != self.of[rank - 1]]

@@ -220,7 +220,7 @@ def _crossing_of_rings(natural: Summary, nodes: Nodes | None, ratio: float) -> s
             "apart within the node."
         )
     in_order = nodes.crossing([(rank, (rank + 1) % ranks) for rank in range(ranks)])
-    at_random = nodes.crossing([(a, b) for a in range(ranks) for b in range(a)])
+    at_random = nodes.crossing_all(ranks)
     words = (
         f"{_percent(in_order)} of the messages leave their node in rank order, {_percent(at_random)} on "
         "average in random order"
