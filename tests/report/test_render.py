@@ -342,3 +342,33 @@ def test_a_point_alone_is_a_number() -> None:
     assert _sections_of([one]) == {}
     page = render([make_run()], [one])
     assert "barrier: time</h3>" in page and 'data-figure="fig-1' not in page
+
+
+def test_a_finding_about_an_axis_has_no_picture() -> None:
+    """The page of one size at three distances could not be written."""
+    rows = [
+        row("run-a", "time", "s", "lower", 1e-6 * distance, case=f"pingpong/distance={distance}", bytes=8,
+            axes={"distance": distance})
+        for distance in (2, 4, 8)
+    ]  # fmt: skip
+    assert "Too few launches" in words(render([make_run()], rows))
+
+
+def test_programs_of_others_have_a_section_of_their_own() -> None:
+    about: dict[str, Any] = {"substrate": "ingested", "clock": "reported", "plan": None, "launches": 0}
+    rows = [
+        row(
+            "run-a",
+            "rate",
+            "flop/s",
+            "higher",
+            1e12,
+            case="hpcg",
+            benchmark="hpcg",
+            bytes=None,
+            clock="reported",
+        )
+    ]
+    page = render([make_run(**about)], rows)
+    assert 'id="others"' in page and 'id="pt2pt"' not in page and 'id="kernels"' not in page
+    assert ">Ingested<" in page and ">Measured<" not in page

@@ -135,6 +135,8 @@ class Badge:
 
 _SIMULATED = Badge("Simulated", "simulated", "These times come from a model; nothing was measured.")
 _UNCALIBRATED = "Uncalibrated network"
+# What happened at the times of a run, by its clock.
+_VERBS = {"wall": "Measured", "simulated": "Simulated", "reported": "Ingested"}
 _REPORTED = Badge("As reported", "plain", "Another program reported these values; there are no samples.")
 _EMULATED = Badge("Emulated network", "warning", "Real MPI over emulated links of a set rate.")
 _EMBEDDED = Badge(
@@ -206,7 +208,7 @@ def facts(run: Run) -> Facts:
         ("Ranks", _ranks(run)),
         ("Plan", _plan(plan)),
         ("Launches", str(len(run.launches))),
-        ("Simulated" if run.clock == "simulated" else "Measured", _when(run)),
+        (_VERBS[run.clock], _when(run)),
     )
 
 

@@ -149,6 +149,8 @@ def single_numbers(
         name = summary.benchmark
         if place in shown or name in others or (name, summary.metric, summary.bytes) in shown_metrics:
             continue
+        if not traits[name].section and summary.bytes is None:
+            continue  # of another program, which has a section of its own
         if section := _section(traits[name], summary.metric, of_benchmark[name]):
             found[section].append(summary)
     return {section: its[:MAX_NUMBERS] for section, its in found.items()}

@@ -237,7 +237,7 @@ def _picture(
     if finding.kind == "disturbed":
         return None  # of what was disturbed no curve is worth a look
     for key in finding.evidence:
-        if figure := where.get(key):
+        if (figure := where.get(key)) and figure.x in ("bytes", "ranks"):
             for panel in figure.panels:
                 for trace in panel.traces:
                     points = [table[place] for place in trace.at]

@@ -51,7 +51,7 @@ from kiviat.report.study.platforms import COVERED, platforms
 from kiviat.report.table import Cell, Column, Table, Value, tabled
 
 _DASHES = ("solid", "dash", "dashdot", "longdash", "longdashdot")
-_OMITTED = (*COVERED, "Ranks", "Plan", "Launches", "Simulated", "Measured")
+_OMITTED = (*COVERED, "Ranks", "Plan", "Launches", "Simulated", "Measured", "Ingested")
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,8 +104,10 @@ _SECTIONS = (
         "The recorded calls on a simulated machine, with computation at the speed of its cores. "
         "Communication is all time that is not computation: messages, and waiting for others.",
     ),
+    ("others", "Others", "Other programs", "Results that programs other than Kiviat reported."),
 )
-_KERNELS = "kernels"  # section of benchmarks that name none and have no message sizes
+# Sections of benchmarks without message sizes that name none: those that are described, and all others.
+_KERNELS, _OTHERS = "kernels", "others"
 _MOST_QUANTITIES = 8  # of a benchmark in one chart
 # Sections with charts of messages, which report.run.page draws.
 _OF_MESSAGES = frozenset(("", "pt2pt", "onesided", "collective", "overlap"))
@@ -135,9 +137,13 @@ def study_sections(
     ]
     maps = heat_maps(grids, labels, nodes, traits)
     sized = {one.benchmark for one in table if one.bytes is not None}
+
+    def section_of(name: str) -> str:
+        return traits[name].section or ("" if name in sized else _KERNELS if name in traits else _OTHERS)
+
     held: dict[str, list[str]] = {}
     for name in sorted({one.benchmark for one in table}, key=lambda name: (traits[name].place, name)):
-        held.setdefault(traits[name].section or (_KERNELS if name not in sized else ""), []).append(name)
+        held.setdefault(section_of(name), []).append(name)
     ours = {id_ for id_, *_ in _SECTIONS} | _OF_MESSAGES
     own = [(id_, id_.capitalize(), id_.capitalize(), "") for id_ in sorted(set(held) - ours)]
     names = {label.run: label.label for label in labels}
@@ -146,7 +152,7 @@ def study_sections(
         if benchmarks := tuple(held.get(id_, ())):
             figures: list[Figure | HeatMap] = [f for f in drawn if f.section == id_]
             figures += [heat_map for heat_map in maps if heat_map.section == id_]
-            listed = [name for name in benchmarks if traits[name].tabled or id_ == _KERNELS]
+            listed = [name for name in benchmarks if traits[name].tabled or id_ in (_KERNELS, _OTHERS)]
             numbers = quantities(table, listed, traits, names, title)
             found.append(StudySection(id_, short, title, lead, benchmarks, figures, numbers))
     for section in found:
