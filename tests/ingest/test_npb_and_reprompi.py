@@ -71,6 +71,21 @@ def test_threads_of_openmp_programs_are_an_axis() -> None:
         "cg/ranks=1/class=A",
         "cg/ranks=1/class=A/threads=8",
     ]
+    # They are one process each, however many ranks other programs in the job had.
+    assert {record.ranks for record in parse(one + eight, "npb.log", 64)} == {1}
+
+
+def test_threads_of_multi_zone_programs_are_those_of_a_rank() -> None:
+    """NPB-MZ prints the sum over all processes, which was once taken for the threads of each."""
+    counts = " Total processes =                       36\n Total threads   =                       {}\n"
+    old = NPB34.replace("BT Benchmark", "BT-MZ Benchmark")
+    old = old.replace(" Active processes=                       36\n", "")
+    forty = " Total processes =                       40\n"
+    assert forty in old
+    assert [parse(old.replace(forty, counts.format(total)), "npb.log")[0].case for total in (36, 72)] == [
+        "bt-mz/ranks=36/class=C",
+        "bt-mz/ranks=36/class=C/threads=2",
+    ]
 
 
 def test_programs_have_class_ranks_rate_and_verdict() -> None:

@@ -2,7 +2,8 @@
 
 The layout is that of print_results.f and c_print_results.c: 3.3 and older print "Compiled procs", 3.4 prints
 "Active processes" where not all take part. Rates are in 10^6 operations per second. Programs that ended too
-early for their clock print 0.00 for both: they have no result.
+early for their clock print 0.00 for both: they have no result. Programs without MPI print no "Total
+processes"; "Total threads" are those of all processes.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ def parse(text: str, where: str, ranks: int | None = None) -> list[Record]:
     ends = list(_END.finditer(text))
     bounds = [*(match.start() for match in ends), len(text)]
     return [
-        _record(match[1], text[match.end() : bound], where, ranks)
+        _record(match[1], text[match.end() : bound], where)
         for match, bound in zip(ends, bounds[1:], strict=True)
     ]
 
 
-def _record(program: str, text: str, where: str, ranks: int | None) -> Record:
+def _record(program: str, text: str, where: str) -> Record:
     said: dict[str, str] = {}
     for name, value in _LINE.findall(text):
         said.setdefault(name.strip(), value)
@@ -43,9 +44,9 @@ def _record(program: str, text: str, where: str, ranks: int | None) -> Record:
     if lacking:
         raise InputError(f"{where}: {program} has no line {lacking[0]!r}; is the file whole?")
     about = f"{where}, {program}"
-    count = whole(said["Total processes"], about) if "Total processes" in said else ranks or 1
+    count = whole(said["Total processes"], about) if "Total processes" in said else 1
     active = said.get("Active processes")
-    threads = whole(said["Total threads"], about) if "Total threads" in said else 1
+    threads = whole(said["Total threads"], about) // max(count, 1) if "Total threads" in said else 1
     axes: dict[str, Scalar] = {"class": said["Class"]} | ({"threads": threads} if threads > 1 else {})
     values = (
         ("rate", "op/s", number(said["Mop/s total"], about) * 1e6),
