@@ -99,7 +99,8 @@ def known_formats(text: str, where: str) -> tuple[tuple[Format, ...], str]:
 
 def recognised(text: str) -> tuple[tuple[Format, ...], str] | None:
     """Return the formats of a text, and the text without labels of ranks; None for unknown formats."""
-    for plain in (text, _unlabelled(text)):
+    # Titles are found behind labels, too, but not the rows of tables.
+    for plain in (_unlabelled(text), text):
         if plain and (found := _formats_of(plain)):
             return found, plain
     return None
@@ -130,7 +131,7 @@ _LABEL = re.compile(r"^ *(?:\[\d+,\d+\](?:<std(?:out|err)>)?: ?|\[\d+\] |\d+: )"
 
 
 def _unlabelled(text: str) -> str:
-    """Return a text without labels of ranks; "" if less than half of its lines have them."""
+    """Return a text without labels of ranks; "" unless more than half of its lines have them."""
     plain, labels = _LABEL.subn("", text)
     return plain if 2 * labels > text.count("\n") else ""
 
