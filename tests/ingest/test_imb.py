@@ -272,3 +272,21 @@ def test_switches_that_change_the_quantity_are_part_of_the_case(switches: str, c
     assert ("bcast/ranks=2/bytes=8/shift=1" in {name.replace("/datatype=float", "") for name in found}) == (
         "root_shift" in switches
     )
+
+
+@pytest.mark.parametrize(
+    ("lines", "axes"),
+    [
+        (("-npmin 2 -iter 1000 -msglog 3:22", "-off_cache -1 PingPong"), {"cache": "off"}),
+        (
+            ("-npmin 2 -iter 9 -msglog 3:22", "-time 1 -mem 2 -map 1x2", "-off_cache", "-1 PingPong"),
+            {"cache": "off"},
+        ),
+        (("-npmin 2 -iter 9 -msglog 3:22", ""), {}),
+    ],
+)
+def test_a_command_line_may_be_broken(lines: tuple[str, ...], axes: dict[str, str]) -> None:
+    """Switches in its later lines were once ignored: results without reuse of the cache became others."""
+    called = "\n#           ".join(lines)
+    text = f"# Calling sequence was: \n\n# IMB-MPI1 {called}\n\n#    -sync off\n" + OLD
+    assert [record.axes for record in parse(text, "x.txt")] == [axes, axes]

@@ -10,9 +10,8 @@ collectives are statistics over the ranks' means.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from math import isfinite
 
 from kiviat.ingest.reported import Case, metric, record, whole
@@ -47,6 +46,7 @@ _TELLING = 0.5
 _FREQUENT = 100.0  # messages per second, which IMB rounds to whole numbers
 # The command line in IMB's output; some switches change the measured quantity.
 _CALLED = re.compile(r"# \S*IMB-(\w+(?:-GPU)?) (.*)")
+_MORE = re.compile(r"#\s{2,}(\S.*)")  # the C versions break it every sixth word, and indent what follows
 _ROOTED = ("bcast", "reduce", "gather", "gatherv", "scatter", "scatterv")
 _REDUCING = ("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "reduce_local")
 _OTHER_NAMES = {"uniband": {"window": 256}, "biband": {"window": 256}}
@@ -135,21 +135,24 @@ class _Line:
         return record(case, metrics, check=None if defects is None else defects == 0)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Switches:
-    """Switches of IMB's command line."""
+    """Switches of IMB's command line, whose last word so far is `last`."""
 
     program: str = ""
-    words: Mapping[str, str] = field(default_factory=dict)
+    values: dict[str, str] = field(default_factory=dict)
+    last: str = ""
 
-    @classmethod
-    def of(cls, called: re.Match[str]) -> _Switches:
-        words = called[2].split()
-        return cls(called[1], {a.lstrip("-"): b for a, b in pairwise(words) if a.startswith("-")})
+    def add(self, words: Iterable[str]) -> None:
+        """Read further words of the command line."""
+        for word in words:
+            if self.last.startswith("-"):
+                self.values[self.last.lstrip("-")] = word
+            self.last = word
 
     def axes(self, benchmark: str) -> dict[str, Scalar]:
         """Return the axes of a benchmark that differ from the default."""
-        base, switches = benchmark.removeprefix("i"), self.words
+        base, switches = benchmark.removeprefix("i"), self.values
         axes: dict[str, Scalar] = dict(_OTHER_NAMES.get(benchmark, {}))
         if "window" in axes and switches.get("window_size", "").isdecimal():
             axes["window"] = int(switches["window_size"])
@@ -175,12 +178,18 @@ def _on(word: str | None) -> bool:
 def _lines(text: str, where: str) -> Iterator[_Line]:
     table: _Table | None = None
     switches = _Switches()
+    called = more = None
     for number, line in enumerate(text.splitlines(), 1):
+        more = _MORE.match(line) if called or more else None
+        called = _CALLED.match(line)
         if section := _SECTION.match(line):
             name = section[1].lower().removeprefix("multi-")
             table = _Table(name, axes=switches.axes(name))
-        elif called := _CALLED.match(line):
-            switches = _Switches.of(called)
+        elif called:
+            switches = _Switches(called[1])
+            switches.add(called[2].split())
+        elif more:
+            switches.add(more[1].split())
         elif table is None:
             continue
         elif _END.match(line):
