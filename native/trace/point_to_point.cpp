@@ -97,15 +97,16 @@ void Event::take(Buffer, Count count, Type type, Number peer, Number tag, Comm c
 
 // Writes the event of a non-blocking or persistent operation and activates its request.
 void Event::start(Word number) {
-  Request& request = recorder.requests[number];
-  const Asked& asked = request.asked;
-  request.active = true;
+  recorder.requests[number].active = true;
+  // A copy, because begin_event() may add requests of other threads' calls, which moves all requests in memory.
+  const Asked asked = recorder.requests[number].asked;
   if (asked.operation != Operation::irecv) {
     message(asked.operation, asked, static_cast<std::int64_t>(asked.count * asked.size));
   } else {
     recorder.begin_event(asked.operation);
     trace::Stream& stream = recorder.stream;
     stream.number(asked.comm);
+    Request& request = recorder.requests[number];
     request.wild = asked.peer == MPI_ANY_SOURCE || asked.tag == MPI_ANY_TAG;
     if (request.wild) {
       request.peer_at = stream.later(trace::folded(told_rank(asked.peer)));

@@ -18,6 +18,8 @@ from kiviat.launch.mpi.build import REPLAYER, build
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.record import InputError
+from kiviat.trace import Trace, unpack
+from kiviat.trace.octets import numbers_of
 
 PROGRAMS = Path(__file__).with_name("programs")
 SMALL = Path(__file__).parents[1] / "simulated" / "small.toml"
@@ -107,3 +109,20 @@ def records(folder: Path) -> list[dict[str, Any]]:
 def metrics(folder: Path) -> dict[str, float]:
     (one,) = records(folder)
     return {metric["name"]: metric["mean"] for metric in one["metrics"]}
+
+
+def receipts(trace: Trace, rank: int, folder: Path) -> list[tuple[str, int, int]]:
+    """Return operation, source and tag of each receive and probe of a rank; -2 for a wildcard."""
+    unpack(trace, folder)
+    numbers = [int(number) for number in numbers_of((folder / f"{rank}.stream").read_bytes())]
+    names = json.loads(trace.path.open("rb").readline())["operations"]
+    parameters = {"send": 5, "isend": 6, "recv": 5, "irecv": 6, "probe": 3, "thread": 2, "end": 0}
+    found = []
+    while numbers:
+        _, operation, *rest = numbers[: 2 + 6]
+        name = names[operation]
+        if name in ("recv", "irecv", "probe"):
+            source, tag = ((value >> 1) ^ -(value & 1) for value in rest[1:3])
+            found.append((name, source, tag))
+        numbers = numbers[2 + (1 + rest[0] if name == "wait" else parameters[name]) :]
+    return found

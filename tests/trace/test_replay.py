@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kiviat.launch.mpi.toolchain import Toolchain
-from kiviat.trace import Trace, read_trace, unpack
+from kiviat.trace import read_trace
 
-from .conftest import PROGRAMS, RANKS, SMALL, Record, kiviat, metrics, records, replayed
+from .conftest import PROGRAMS, RANKS, SMALL, Record, kiviat, metrics, receipts, records, replayed
 
 Built = Callable[..., Path]
 ALL = ("ring", "requests", "collectives", "communicators")
@@ -51,30 +51,6 @@ def test_each_part_by_itself(
     recorded = record(toolchain, built(toolchain, "calls.c"), name)
     again = replayed(tmp_path, recorded.path, "--speed", "inf")
     assert again["total_time"] == pytest.approx(directly(tmp_path, simulated, name), rel=0.01)
-
-
-def receipts(trace: Trace, rank: int, folder: Path) -> list[tuple[str, int, int]]:
-    """Return operation, source and tag of each receive and probe of a rank."""
-    unpack(trace, folder)
-    numbers: list[int] = []
-    value = shift = 0
-    for octet in (folder / f"{rank}.stream").read_bytes():
-        value |= (octet & 0x7F) << shift
-        shift += 7
-        if octet < 0x80:
-            numbers.append(value)
-            value = shift = 0
-    names = json.loads(trace.path.open("rb").readline())["operations"]
-    parameters = {"recv": 5, "irecv": 6, "probe": 3, "wait": 2, "end": 0}
-    found = []
-    while numbers:
-        _, operation, *rest = numbers[: 2 + 6]
-        name = names[operation]
-        if name in ("recv", "irecv", "probe"):
-            # both are non-negative after wildcards have been resolved
-            found.append((name, rest[1] >> 1, rest[2] >> 1))
-        numbers = numbers[2 + parameters[name] :]
-    return found
 
 
 @pytest.mark.both_mpis

@@ -11,7 +11,7 @@ from kiviat.cli.main import main
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.trace import read_trace
 
-from .conftest import SMALL, Record, kiviat, metrics, replayed
+from .conftest import SMALL, Record, kiviat, metrics, receipts, replayed
 
 Built = Callable[..., Path]
 
@@ -77,6 +77,18 @@ def test_calls_at_once(path: Callable[[str], Path], tmp_path: Path) -> None:
     assert calls["irecv"] >= 1 and calls["wait"] >= 1 and "sendrecv" not in calls
     time_s = 4 * EACH_S + (100 + 200 + 300 + 400) * BYTE_S
     assert on_two_nodes(tmp_path, trace, "inf")["total_time"] == pytest.approx(time_s, rel=1e-3)
+
+
+@pytest.mark.both_mpis
+def test_receives_from_anybody_at_once(path: Callable[[str], Path], tmp_path: Path) -> None:
+    """A thread begins to receive while another one receives.
+
+    The event of the former caused one of the latter, whose request moved that of the former in memory: what
+    was written to the old place was lost, and the wildcard stayed.
+    """
+    trace = path("wild")
+    assert receipts(read_trace(trace), 1, tmp_path / "streams") == [("irecv", 0, 1), ("irecv", 0, 2)]
+    assert on_two_nodes(tmp_path, trace, "inf")["network_bytes"] == 100 + 200 + 300
 
 
 @pytest.mark.parametrize(("name", "bytes_each"), [("allreduce", 100), ("barrier", 1)])

@@ -90,6 +90,29 @@ static void chain(char* name) {
   }
 }
 
+/* The second thread of an odd rank receives while the first begins to receive. The first request's event causes those of
+ * the second thread, whose request is the second. */
+static void* second_wild(void* nothing) {
+  MPI_Recv(here_too, 100, MPI_BYTE, MPI_ANY_SOURCE, 1, world, MPI_STATUS_IGNORE);
+  return nothing;
+}
+static void first_wild(void) {
+  MPI_Request request;
+  usleep(500000);
+  MPI_Irecv(here, 200, MPI_BYTE, MPI_ANY_SOURCE, 2, world, &request);
+  MPI_Send(there, 300, MPI_BYTE, other, 3, world);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+static void wild(void) {
+  if (rank % 2) {
+    with_thread(second_wild, first_wild);
+  } else {
+    MPI_Recv(here, 300, MPI_BYTE, other, 3, world, MPI_STATUS_IGNORE);
+    MPI_Send(there, 200, MPI_BYTE, other, 2, world);
+    MPI_Send(there, 100, MPI_BYTE, other, 1, world);
+  }
+}
+
 int main(int argc, char** argv) {
   const int wanted = !strcmp(argv[1], "turns") ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE;
   int provided;
@@ -100,6 +123,7 @@ int main(int argc, char** argv) {
   if (provided < wanted && strcmp(argv[1], "illegal")) return 3;
   if (!strcmp(argv[1], "turns") || !strcmp(argv[1], "illegal")) with_thread(second_turns, first_turns);
   else if (!strcmp(argv[1], "hidden")) hidden();
+  else if (!strcmp(argv[1], "wild")) wild();
   else chain(argv[1]);
   if (rank == 0) puts("done");
   MPI_Finalize();
