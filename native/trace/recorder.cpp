@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <new>
 
 #include "platform/clock.hpp"
 #include "prof/location.hpp"
@@ -19,7 +20,21 @@
 
 namespace kiviat::prof {
 
-Recorder recorder;
+namespace {
+
+// Memory of the recorder, constructed by begin() and never destroyed: libraries of the program may begin MPI before
+// this library is initialised, and end it after this one.
+union Lasting {
+  constexpr Lasting() : nothing(0) {}
+  ~Lasting() {}
+  char nothing;
+  Recorder recorder;
+};
+constinit Lasting lasting;
+
+}  // namespace
+
+constinit Recorder& recorder = lasting.recorder;
 constinit thread_local int nested_here __attribute__((tls_model("initial-exec"))) = 0;
 
 namespace {
@@ -305,6 +320,7 @@ void begin() {
   if (recorder.header || !folder || !*folder || std::getenv("KIVIAT_TRACE_TAKEN")) return;
   // Child processes inherit the preloaded library; they must not be recorded.
   setenv("KIVIAT_TRACE_TAKEN", "1", 1);
+  new (&recorder) Recorder;
   KIVIAT_PMPI(Comm_rank)(world(), &recorder.rank);
   KIVIAT_PMPI(Comm_size)(world(), &recorder.ranks);
   meet(recorder.rank, "recorder");

@@ -163,7 +163,8 @@ struct Recorder {
   void write(Word computed_ns, Operation operation);
 };
 
-extern Recorder recorder;
+// Until begin() its memory is zero: nothing is recorded.
+extern Recorder& recorder;
 // Non-zero while this thread is inside a recorded call. MPI libraries call their own functions (Fortran bindings call
 // C's), which must not be recorded again.
 extern constinit thread_local int nested_here __attribute__((tls_model("initial-exec")));

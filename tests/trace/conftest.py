@@ -47,7 +47,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     folder = tmp_path_factory.mktemp("recorded")
 
     def program(toolchain: Toolchain, source: str, *options: str) -> Path:
-        target = folder / "-".join([Path(source).stem, toolchain.family, *options])
+        target = folder / "-".join([Path(source).stem, toolchain.family, *options]).replace("/", "_")
         if not target.exists():
             compiler = "mpicc" if source.endswith(".c") else "mpif90"
             wrapper = toolchain.mpicxx.with_name(toolchain.mpicxx.name.replace("mpicxx", compiler))

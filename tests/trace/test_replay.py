@@ -114,6 +114,25 @@ def test_a_nonblocking_barrier_waits_only_at_its_wait(
     assert again["network_bytes"] + again["node_bytes"] == RANKS * (RANKS - 1) + 100
 
 
+@pytest.mark.both_mpis
+@pytest.mark.parametrize("name", ["object", "destructor", "atexit"])
+def test_a_library_that_ends_mpi_while_the_program_exits(
+    name: str, toolchain: Toolchain, built: Built, record: Record, tmp_path: Path
+) -> None:
+    """The library of the program is initialised before the recorder, and ends after it.
+
+    The recorder used its own state after the end of that.
+    """
+    library = built(toolchain, "late.c", "-DLIBRARY", "-shared", "-fPIC")
+    recorded = record(toolchain, built(toolchain, "late.c", str(library)), name, ranks=2)
+    assert (recorded.status, recorded.out) == (0, "done\n"), recorded.err
+    each = read_trace(recorded.path).each
+    assert [one.calls for one in each] == 2 * [{"irecv": 2, "isend": 2, "wait": 2, "end": 1}]
+    for rank in range(2):
+        got = receipts(read_trace(recorded.path), rank, tmp_path / "streams")
+        assert got == 2 * [("irecv", 1 - rank, 0)]
+
+
 def test_calls_whose_arguments_are_refused_are_left_out(
     toolchain: Toolchain, built: Built, record: Record, tmp_path: Path
 ) -> None:
