@@ -6,6 +6,8 @@
 
 #include <cstddef>
 
+#include "prof/grow_file.hpp"
+
 namespace kiviat::trace {
 namespace {
 
@@ -14,7 +16,7 @@ constexpr std::size_t first_bytes = std::size_t{64} << 10, window_bytes = std::s
 
 void* mapped(int file, Word at, std::size_t bytes) {
   // Allocates the blocks first, because writing to a hole of a mapped file on a full disk raises SIGBUS.
-  if (posix_fallocate(file, static_cast<off_t>(at), static_cast<off_t>(bytes)) != 0) return MAP_FAILED;
+  if (prof::grow_file(file, static_cast<off_t>(at), static_cast<off_t>(bytes)) != 0) return MAP_FAILED;
   return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(at));
 }
 

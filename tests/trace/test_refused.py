@@ -161,6 +161,26 @@ def test_a_recording_that_cannot_be_packed_is_left_where_it_is(tmp_path: Path) -
     assert (folder / "rank-0-1.stream").exists()
 
 
+@pytest.mark.both_mpis
+def test_a_limit_of_the_size_of_files_ends_the_recording(
+    toolchain: Toolchain, built: Built, record: Record, refused: Refused
+) -> None:
+    """A file larger than `ulimit -f` is like a full disk. Enlarging it would raise SIGXFSZ."""
+    recorded = record(toolchain, built(toolchain, "files.c", "-rdynamic"), "limited", ranks=2)
+    assert (recorded.status, recorded.out) == (7, "done\n"), recorded.err
+    assert [one.lost for one in read_trace(recorded.path).each] == [True, True]
+    assert "the disk was too small for the events of rank 0" in refused(recorded.path)
+
+
+@pytest.mark.both_mpis
+def test_signals_do_not_end_the_recording(toolchain: Toolchain, built: Built, record: Record) -> None:
+    """A signal, as of an interval timer, interrupts the allocation of memory for a file in /dev/shm."""
+    recorded = record(toolchain, built(toolchain, "files.c", "-rdynamic"), "interrupted", ranks=2)
+    assert (recorded.status, recorded.out) == (7, "done\n"), recorded.err
+    for one in read_trace(recorded.path).each:
+        assert (one.lost, one.calls) == (False, {"sendrecv": 30000, "end": 1})
+
+
 def test_several_programs_are_not_packed(openmpi: Toolchain, built: Built, tmp_path: Path) -> None:
     """A script that starts two programs ends as without the recorder, and leaves no trace and no folder."""
     launch = f"{openmpi.mpiexec} --oversubscribe -n 2 {built(openmpi, 'calls.c')} ring"
