@@ -69,6 +69,7 @@ void Stream::patch(Word at, Word value) {
   // The placeholder may lie before the mapped window, or cross the window's start.
   for (int digit = 0; digit < patched_octets; ++digit) {
     const Word place = at + stream_at + static_cast<Word>(digit);
+    if (place >= window_at_ + static_cast<Word>(next_ - window_)) break;  // left out, because the disk was full
     if (place >= window_at_) {
       window_[place - window_at_] = octets[digit];
     } else if (pwrite(file_, octets + digit, 1, static_cast<off_t>(place)) != 1) {
