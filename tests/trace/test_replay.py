@@ -11,7 +11,7 @@ import pytest
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.trace import read_trace
 
-from .conftest import PROGRAMS, RANKS, SMALL, Record, kiviat, metrics, receipts, records, replayed
+from .conftest import PROGRAMS, RANKS, SMALL, Record, Recorded, kiviat, metrics, receipts, records, replayed
 
 Built = Callable[..., Path]
 ALL = ("ring", "requests", "collectives", "communicators")
@@ -98,6 +98,36 @@ def test_what_simgrid_lacks_is_made_of_what_it_has(
     # On a ring both neighbours get 1,000 B twice; four of eight ranks have one neighbour on the other node.
     assert again["network_bytes"] > 4 * 2000
     assert again["total_time"] > 0
+
+
+def messages_and_bytes(recorded: Recorded, folder: Path) -> tuple[float, float]:
+    """Return what a replay of calls on a new communicator sends, without what creates it."""
+    again = replayed(folder, recorded.path, "--speed", "inf")
+    messages, size = (again[f"network_{what}"] + again[f"node_{what}"] for what in ("messages", "bytes"))
+    return messages - (RANKS - 1), size - 4 * (RANKS - 1)
+
+
+def test_both_neighbours_are_the_same_rank(
+    openmpi: Toolchain, built: Built, record: Record, tmp_path: Path
+) -> None:
+    """In a periodic dimension of two ranks each sends 10 B down and 20 B up to the same neighbour.
+
+    The 20 B met the receive of 10 B. Only blocking calls of Open MPI match them by direction, as MPI-4
+    requires; others match them in the order of neighbours.
+    """
+    recorded = record(openmpi, built(openmpi, "calls.c"), "cartesian")
+    assert (recorded.status, recorded.out) == (0, "done\n"), recorded.err
+    assert messages_and_bytes(recorded, tmp_path) == (4 * RANKS, (10 + 20 + 30 + 40) * RANKS)
+
+
+@pytest.mark.both_mpis
+def test_several_parts_to_a_neighbour(
+    toolchain: Toolchain, built: Built, record: Record, tmp_path: Path
+) -> None:
+    """A graph has several edges between two ranks, with parts of other sizes, one of them empty."""
+    recorded = record(toolchain, built(toolchain, "calls.c"), "parallel")
+    assert (recorded.status, recorded.out) == (0, "done\n"), recorded.err
+    assert messages_and_bytes(recorded, tmp_path) == (2 * 5 * RANKS, 2 * (10 + 20 + 30 + 40 + 50) * RANKS)
 
 
 def test_a_nonblocking_barrier_waits_only_at_its_wait(

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
 #include "trace/replay/rank.hpp"
@@ -256,7 +257,14 @@ void Rank::neighbours() {
     }
     return sizes;
   };
-  const std::vector<std::int64_t> to = list(targets), from = list(sources);
+  const std::vector<std::int64_t> to = list(targets);
+  std::vector<std::int64_t> from = list(sources);
+  // MPIs match the parts from one neighbour in different orders, in periodic dimensions of two ranks by direction
+  // (MPI-4, 8.6) or not. So each receive has room for the longest part.
+  std::unordered_map<int, std::int64_t> longest;
+  for (std::size_t at = 0; at < from.size(); ++at) longest[sources[at]] = std::max(longest[sources[at]], from[at]);
+  for (std::size_t at = 0; at < from.size(); ++at)
+    if (from[at] > 0) from[at] = longest[sources[at]];
   exchange(to, from, targets, sources, with.comm, neighbours_tag, stream_.number());
 }
 

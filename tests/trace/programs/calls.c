@@ -205,6 +205,30 @@ static void others(void) {
   MPI_Comm_free(&grid);
 }
 
+/* In the first dimension both neighbours are the same rank, which receives what is sent down from above. */
+static void cartesian(void) {
+  MPI_Comm grid;
+  int extent[2] = {2, 4}, periodic[2] = {1, 1};
+  int to[4] = {10, 20, 30, 40}, from[4] = {20, 10, 40, 30}, places[4] = {0, 100, 200, 300};
+  MPI_Cart_create(world, 2, extent, periodic, 0, &grid);
+  MPI_Neighbor_alltoallv(there, to, places, MPI_BYTE, here, from, places, MPI_BYTE, grid);
+  MPI_Comm_free(&grid);
+}
+
+/* Three parts to each of two neighbours. */
+static void parallel(void) {
+  MPI_Comm graph;
+  MPI_Request request;
+  const int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
+  int sources[6] = {left, left, right, left, right, right}, targets[6] = {right, right, left, right, left, left};
+  int bytes[6] = {10, 20, 0, 30, 50, 40}, places[6] = {0, 100, 200, 300, 400, 500};
+  MPI_Dist_graph_create_adjacent(world, 6, sources, MPI_UNWEIGHTED, 6, targets, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+  MPI_Neighbor_alltoallv(there, bytes, places, MPI_BYTE, here, bytes, places, MPI_BYTE, graph);
+  MPI_Ineighbor_alltoallv(there, bytes, places, MPI_BYTE, here, bytes, places, MPI_BYTE, graph, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&graph);
+}
+
 #endif
 
 static void compute(void) {
@@ -230,6 +254,8 @@ int main(int argc, char** argv) {
     if (!strcmp(argv[at], "failed")) failed(0);
     if (!strcmp(argv[at], "truncated")) failed(1);
     if (!strcmp(argv[at], "others")) others();
+    if (!strcmp(argv[at], "cartesian")) cartesian();
+    if (!strcmp(argv[at], "parallel")) parallel();
 #endif
     if (!strcmp(argv[at], "abort") && rank == 0) MPI_Abort(world, 3);
   }
