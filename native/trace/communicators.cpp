@@ -64,7 +64,7 @@ void Event::derive(Comm parent, NewComm made, const Requests* requests) {
     pair(made.value());
     return;
   }
-  if (call_ == Call::Comm_dup || call_ == Call::Comm_dup_with_info || call_ == Call::Comm_idup) {
+  if (call_ == Call::Comm_dup || call_ == Call::Comm_dup_with_info || requests) {
     on(Operation::comm_dup, parent);
     const Word number = recorder.add_comm(made.value(), known->size, known->rank);
     recorder.stream.number(number);

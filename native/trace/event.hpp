@@ -181,6 +181,12 @@ class Event {
   void take(Number count, Requests, Status);
   void take(Number count, Requests, Flag, Status);
   void take(Number count, Requests, Flag, Flag, Status);
+  // MPI_Request_get_status, which does not complete the request.
+  void take(Ignored, Flag done, Status) {
+    if (!done.is_true()) recorder.polled();
+  }
+  // MPI_Buffer_detach: a replay needs no buffer.
+  void take(Buffer, Flag) {}
 
   // --- collectives: collectives.cpp ---------------------------------------------------------------------
   void take(Comm, Requests = {});
