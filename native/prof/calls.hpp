@@ -274,6 +274,23 @@ KIVIAT_MPI4_NAMED(Group_from_session_pset, group_from_session_pset, , e.local(),
 KIVIAT_MPI4_NAMED(Comm_create_from_group, comm_create_from_group, , e.meet(*newcomm), (group, group), (text, tag),
                   (info, info), (errhandler, errhandler), (new_comm, newcomm))
 
+// --- other calls that wait ------------------------------------------------------------------------------
+KIVIAT_CALL(Request_get_status, request_get_status, e.recall_one(request), , (handle, request), (flag, flag),
+            (status, status))
+KIVIAT_CALL(Buffer_detach, buffer_detach, , , (out, buf), (flag, size))
+#ifndef KIVIAT_SIMULATED
+KIVIAT_NAMED(Comm_accept, comm_accept, , e.meet(comm), (text, port), (info, info), (number, root), (comm, comm),
+             (new_comm, newcomm))
+KIVIAT_NAMED(Comm_connect, comm_connect, , e.meet(comm), (text, port), (info, info), (number, root), (comm, comm),
+             (new_comm, newcomm))
+KIVIAT_CALL(Comm_join, comm_join, , , (number, socket), (new_comm, newcomm))
+#endif
+KIVIAT_MPI4(Comm_idup_with_info, comm_idup_with_info, , (e.meet(comm), e.remember(request)), (comm, comm), (info, info),
+            (new_comm, newcomm), (request, request))
+KIVIAT_MPI4_NAMED(Intercomm_create_from_groups, intercomm_create_from_groups, , e.meet(*newcomm), (group, group),
+                  (number, local_leader), (group, remote_group), (number, remote_leader), (text, tag), (info, info),
+                  (errhandler, errhandler), (new_comm, newcomm))
+
 // --- files ----------------------------------------------------------------------------------------------
 #define KIVIAT_FILES(Name, name, buffer, ...) \
   KIVIAT_SIZED(Name, name, , e.file(e.bytes(count, type)), __VA_ARGS__, (buffer, buf), (count, count), (type, type))

@@ -90,6 +90,14 @@ def test_calls_that_cannot_be_replayed(
     assert "MPI_Ireduce_scatter_block" in refused(recorded.path)
 
 
+def test_communicators_of_programs_that_connect(
+    openmpi: Toolchain, built: Built, record: Record, refused: Refused
+) -> None:
+    recorded = record(openmpi, built(openmpi, "calls.c"), "connection", ranks=2)
+    assert (recorded.status, recorded.out) == (0, "done\n"), recorded.err
+    assert "rank 0 calls MPI_Comm_accept, which cannot be replayed" in refused(recorded.path)
+
+
 def test_a_communicator_duplicated_beside_other_calls(
     openmpi: Toolchain, built: Built, record: Record, refused: Refused
 ) -> None:

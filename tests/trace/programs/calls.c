@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int rank, ranks;
 static char there[1 << 20], here[1 << 20];
@@ -180,7 +181,11 @@ static void others(void) {
   MPI_Neighbor_alltoall(there, 1000, MPI_BYTE, here, 1000, MPI_BYTE, grid);
   MPI_Ineighbor_allgather(there, 1000, MPI_BYTE, here, 1000, MPI_BYTE, grid, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
+#if MPI_VERSION >= 4
+  MPI_Comm_idup_with_info(grid, MPI_INFO_NULL, &copy, &request);
+#else
   MPI_Comm_idup(grid, &copy, &request);
+#endif
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Isend(there, 77, MPI_BYTE, right, 0, copy, &request);
   MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, copy, &message, &status);
@@ -203,6 +208,37 @@ static void others(void) {
   MPI_Win_free(&window);
   MPI_Comm_free(&copy);
   MPI_Comm_free(&grid);
+}
+
+/* Rank 0 asks for a message that rank 1 sends late, and waits for one that rank 1 receives late. */
+static void waits(void) {
+  MPI_Request request;
+  void* buffer = there;
+  int done = 0, bytes = sizeof there;
+  if (rank == 0) {
+    MPI_Irecv(here, 100, MPI_BYTE, 1, 0, world, &request);
+    while (!done) MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Buffer_attach(buffer, bytes);
+    MPI_Bsend(here, 500000, MPI_BYTE, 1, 0, world);
+    MPI_Buffer_detach(&buffer, &bytes);
+  } else if (rank == 1) {
+    usleep(200000);
+    MPI_Send(there, 100, MPI_BYTE, 0, 0, world);
+    usleep(200000);
+    MPI_Recv(here, 500000, MPI_BYTE, 0, 0, world, MPI_STATUS_IGNORE);
+  }
+}
+
+/* Rank 0 makes a communicator with rank 1 without one that both have. */
+static void connection(void) {
+  char port[MPI_MAX_PORT_NAME] = "";
+  MPI_Comm made;
+  if (rank == 0) MPI_Open_port(MPI_INFO_NULL, port);
+  MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, world);
+  if (rank == 0) MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &made);
+  if (rank == 1) MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &made);
+  if (rank < 2) MPI_Comm_disconnect(&made);
 }
 
 /* In the first dimension both neighbours are the same rank, which receives what is sent down from above. */
@@ -254,6 +290,8 @@ int main(int argc, char** argv) {
     if (!strcmp(argv[at], "failed")) failed(0);
     if (!strcmp(argv[at], "truncated")) failed(1);
     if (!strcmp(argv[at], "others")) others();
+    if (!strcmp(argv[at], "waits")) waits();
+    if (!strcmp(argv[at], "connection")) connection();
     if (!strcmp(argv[at], "cartesian")) cartesian();
     if (!strcmp(argv[at], "parallel")) parallel();
 #endif
