@@ -11,14 +11,8 @@ void Event::collect(Requests requests, int count) {
   thread_->waiting.clear();
   statuses_ = count;
   for (int place = 0; place < count; ++place) {
-    Word chosen = none;
-    const auto [from, to] = recorder.request_of.equal_range(requests.key(place));
-    for (auto one = from; one != to && chosen == none; ++one)
-      if (Request& request = recorder.requests[one->second]; request.active && !request.picked) {
-        chosen = one->second;
-        request.picked = true;
-        want_ = want_ || request.wild || request.cancelling;
-      }
+    const Word chosen = recorder.pick(requests.key(place));
+    if (chosen != none) want_ = want_ || recorder.requests[chosen].wild || recorder.requests[chosen].cancelling;
     thread_->waiting.push_back(chosen);
   }
 }
@@ -120,10 +114,10 @@ bool Event::refuses_arguments(int error) {
   }
 }
 
-// Ends a completion call; requests that are still active can be picked by later calls.
+// Ends a completion call; requests that it has not released can be picked by later calls.
 void Event::leave() {
   for (const Word number : thread_->waiting)
-    if (number != none) recorder.requests[number].picked = false;
+    if (number != none && recorder.requests[number].picked) recorder.unpick(number);
   thread_->waiting.clear();
 }
 
@@ -141,9 +135,8 @@ void Event::prepare(Requests requests) {
       recorder.begin_event(Operation::free_request);
       recorder.stream.number(number);
     } else {
-      const auto found = recorder.request_of.find(requests.key(0));
-      if (found == recorder.request_of.end()) return;
-      number = found->second;
+      number = recorder.request_of(requests.key(0));
+      if (number == none) return;
     }
     recorder.release(number);
   }
@@ -155,11 +148,11 @@ void Event::take(Requests requests) {
 
 void Event::take(Number count, Requests requests) {
   for (int place = 0; place < count.value; ++place) {
-    const auto found = recorder.request_of.find(requests.key(place));
-    if (found == recorder.request_of.end())
+    const Word number = recorder.request_of(requests.key(place));
+    if (number == none)
       recorder.unsupported(call_);  // persistent collectives, and requests whose start was not recorded
     else
-      start(found->second);
+      start(number);
   }
 }
 

@@ -252,7 +252,7 @@ Word Recorder::add_request(std::uint64_t key, const Asked& asked) {
   if (number >= requests.size()) requests.resize(number + 1);
   requests[number] = {};
   requests[number].key = key, requests[number].asked = asked;
-  request_of.emplace(key, number);
+  requests_of[key].push_back(number);
   return number;
 }
 
@@ -263,15 +263,36 @@ Word Recorder::add_active_request(std::uint64_t key) {
 }
 
 void Recorder::release(Word number) {
-  const auto [from, to] = request_of.equal_range(requests[number].key);
-  for (auto one = from; one != to; ++one)
-    if (one->second == number) {
-      request_of.erase(one);
-      break;
-    }
+  if (!requests[number].picked) {
+    std::vector<Word>& numbers = requests_of[requests[number].key];
+    const auto found = std::find(numbers.rbegin(), numbers.rend(), number);
+    if (found != numbers.rend()) *found = numbers.back(), numbers.pop_back();
+  }
   duplicating -= requests[number].duplicates;
   requests[number] = {};
   request_ids.give_back(number);
+}
+
+Word Recorder::request_of(std::uint64_t key) const {
+  const auto found = requests_of.find(key);
+  return found == requests_of.end() || found->second.empty() ? none : found->second.back();
+}
+
+Word Recorder::pick(std::uint64_t key) {
+  const auto found = requests_of.find(key);
+  if (found == requests_of.end()) return none;
+  std::vector<Word>& numbers = found->second;
+  const auto last = std::find_if(numbers.rbegin(), numbers.rend(), [&](Word each) { return requests[each].active; });
+  if (last == numbers.rend()) return none;
+  const Word number = *last;
+  *last = numbers.back(), numbers.pop_back();
+  requests[number].picked = true;
+  return number;
+}
+
+void Recorder::unpick(Word number) {
+  requests[number].picked = false;
+  requests_of[requests[number].key].push_back(number);
 }
 
 Event::Event(Call call) : call_(call) {

@@ -124,7 +124,9 @@ struct Recorder {
   Numbers comm_ids, win_ids, request_ids, message_ids;
   std::unordered_map<std::uint64_t, KnownComm> comms;
   std::unordered_map<std::uint64_t, Word> wins;
-  std::unordered_multimap<std::uint64_t, Word> request_of;
+  // Requests of each handle that are not picked. MPIs share a handle among thousands of sends that completed at once,
+  // so none of the functions below may look at all of them.
+  std::unordered_map<std::uint64_t, std::vector<Word>> requests_of;
   std::vector<Request> requests;
   int duplicating = 0;  // number of active requests of MPI_Comm_idup
   std::unordered_map<std::uint64_t, Matched> messages;
@@ -158,6 +160,11 @@ struct Recorder {
   Word add_request(std::uint64_t key, const Asked& asked);
   Word add_active_request(std::uint64_t key);
   void release(Word request);
+  // Returns the latest request of the handle, or `none`.
+  Word request_of(std::uint64_t key) const;
+  // Assigns an active request of the handle to the current call, and returns it, or `none`; unpick() gives it back.
+  Word pick(std::uint64_t key);
+  void unpick(Word request);
 
  private:
   void write(Word computed_ns, Operation operation);

@@ -111,18 +111,27 @@ def metrics(folder: Path) -> dict[str, float]:
     return {metric["name"]: metric["mean"] for metric in one["metrics"]}
 
 
-def receipts(trace: Trace, rank: int, folder: Path) -> list[tuple[str, int, int]]:
-    """Return operation, source and tag of each receive and probe of a rank; -2 for a wildcard."""
+def events(trace: Trace, rank: int, folder: Path) -> list[tuple[str, list[int]]]:
+    """Return operation and parameters of each event of a rank that only sends, receives and completes."""
     unpack(trace, folder)
     numbers = [int(number) for number in numbers_of((folder / f"{rank}.stream").read_bytes())]
     names = json.loads(trace.path.open("rb").readline())["operations"]
-    parameters = {"send": 5, "isend": 6, "recv": 5, "irecv": 6, "probe": 3, "thread": 2, "end": 0}
+    parameters = {"send": 5, "isend": 6, "recv": 5, "irecv": 6, "probe": 3, "free_request": 1, "thread": 2}
     found = []
-    while numbers:
-        _, operation, *rest = numbers[: 2 + 6]
-        name = names[operation]
+    at = 0
+    while at < len(numbers):
+        name = names[numbers[at + 1]]
+        count = 1 + numbers[at + 2] if name == "wait" else 0 if name == "end" else parameters[name]
+        found.append((name, numbers[at + 2 : at + 2 + count]))
+        at += 2 + count
+    return found
+
+
+def receipts(trace: Trace, rank: int, folder: Path) -> list[tuple[str, int, int]]:
+    """Return operation, source and tag of each receive and probe of a rank; -2 for a wildcard."""
+    found = []
+    for name, numbers in events(trace, rank, folder):
         if name in ("recv", "irecv", "probe"):
-            source, tag = ((value >> 1) ^ -(value & 1) for value in rest[1:3])
+            source, tag = ((value >> 1) ^ -(value & 1) for value in numbers[1:3])
             found.append((name, source, tag))
-        numbers = numbers[2 + (1 + rest[0] if name == "wait" else parameters[name]) :]
     return found

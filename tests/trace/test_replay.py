@@ -11,7 +11,19 @@ import pytest
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.trace import read_trace
 
-from .conftest import PROGRAMS, RANKS, SMALL, Record, Recorded, kiviat, metrics, receipts, records, replayed
+from .conftest import (
+    PROGRAMS,
+    RANKS,
+    SMALL,
+    Record,
+    Recorded,
+    events,
+    kiviat,
+    metrics,
+    receipts,
+    records,
+    replayed,
+)
 
 Built = Callable[..., Path]
 ALL = ("ring", "requests", "collectives", "communicators")
@@ -161,6 +173,28 @@ def test_a_library_that_ends_mpi_while_the_program_exits(
     for rank in range(2):
         got = receipts(read_trace(recorded.path), rank, tmp_path / "streams")
         assert got == 2 * [("irecv", 1 - rank, 0)]
+
+
+@pytest.mark.both_mpis
+def test_every_request_is_completed_once(
+    toolchain: Toolchain, built: Built, record: Record, tmp_path: Path
+) -> None:
+    """A thousand sends, most with the same handle, are completed or freed by each call that can.
+
+    The recorder looked at all of them for each.
+    """
+    recorded = record(toolchain, built(toolchain, "calls.c"), "many", ranks=2)
+    assert (recorded.status, recorded.out) == (0, "done\n"), recorded.err
+    active: set[int] = set()
+    for name, numbers in events(read_trace(recorded.path), 0, tmp_path / "streams"):
+        begun = {numbers[5]} if name in ("isend", "irecv") else set()
+        ended = numbers[1:] if name == "wait" else numbers if name == "free_request" else []
+        assert not active & begun and len(set(ended)) == len(ended) and active.issuperset(ended)
+        active = (active | begun).difference(ended)
+    assert not active
+    calls = read_trace(recorded.path).each[0].calls
+    assert (calls["isend"], calls["irecv"], calls["free_request"]) == (1000, 1000, 50)
+    assert replayed(tmp_path, recorded.path, "--speed", "inf")["node_bytes"] == 2 * 1000 * 8
 
 
 def test_calls_whose_arguments_are_refused_are_left_out(

@@ -230,6 +230,24 @@ static void waits(void) {
   }
 }
 
+/* Completes requests in every way; MPIs give those of short messages that were sent at once the same handle. */
+static void many(void) {
+  enum { each = 1000 };
+  static MPI_Request sent[each], got[each];
+  int places[each], index, count, done;
+  for (int at = 0; at < each; ++at) MPI_Irecv(here + 8 * at, 8, MPI_BYTE, (rank + ranks - 1) % ranks, 0, world, &got[at]);
+  for (int at = 0; at < each; ++at) MPI_Isend(there, 8, MPI_BYTE, (rank + 1) % ranks, 0, world, &sent[at]);
+  for (int at = 0; at < 50; ++at) MPI_Request_free(&sent[7 * at]);
+  for (int at = 0; at < 50; ++at) MPI_Wait(&sent[7 * at + 1], MPI_STATUS_IGNORE);
+  for (int at = 0; at < 50; ++at) MPI_Waitany(each, sent, &index, MPI_STATUS_IGNORE);
+  MPI_Testany(each, sent, &index, &done, MPI_STATUS_IGNORE);
+  MPI_Testsome(300, sent, &count, places, MPI_STATUSES_IGNORE);
+  MPI_Waitsome(400, sent, &count, places, MPI_STATUSES_IGNORE);
+  MPI_Testall(each, sent, &done, MPI_STATUSES_IGNORE);
+  MPI_Waitall(each, got, MPI_STATUSES_IGNORE);
+  MPI_Waitall(each, sent, MPI_STATUSES_IGNORE);
+}
+
 /* Rank 0 makes a communicator with rank 1 without one that both have. */
 static void connection(void) {
   char port[MPI_MAX_PORT_NAME] = "";
@@ -291,6 +309,7 @@ int main(int argc, char** argv) {
     if (!strcmp(argv[at], "truncated")) failed(1);
     if (!strcmp(argv[at], "others")) others();
     if (!strcmp(argv[at], "waits")) waits();
+    if (!strcmp(argv[at], "many")) many();
     if (!strcmp(argv[at], "connection")) connection();
     if (!strcmp(argv[at], "cartesian")) cartesian();
     if (!strcmp(argv[at], "parallel")) parallel();
