@@ -104,7 +104,7 @@ inline constexpr Word world = 0, self = 1, unseen = UINT32_MAX;
 
 // Header fields, in order. Texts follow, then two words for each operation: calls and bytes sent.
 //   length           bytes of the stream
-//   polls            unsuccessful MPI_Test…, MPI_Iprobe and MPI_Improbe calls
+//   polls            unsuccessful MPI_Test…, MPI_Request_get_status, MPI_Iprobe and MPI_Improbe calls
 //   sparse           MPI_Alltoallv calls with at least one empty part
 //   unsupported      1 + the number of the first call that cannot be replayed; 0 if there is none
 //   other_threads    calls of threads other than the first, if they are not recorded: with stamps, or below
