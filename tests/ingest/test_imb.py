@@ -22,6 +22,14 @@ OLD = """\
             0         1000         1.50         0.00
       1048576           40       500.00      2000.00
 """
+THREADS = """\
+#-----------------------------------------------------------------------------
+# Benchmarking PingPongMT
+# #processes = 2 (threads: {})
+#-----------------------------------------------------------------------------
+         #bytes   #repetitions    t_min[usec]    t_max[usec]    t_avg[usec]     Mbytes/sec
+             16             10            {}           4.00           3.00           4.00
+"""
 NON_BLOCKING = """\
 #    Intel(R) MPI Benchmarks 2021.3, MPI-NBC part
 #-----------------------------------------------------------------------------
@@ -183,6 +191,16 @@ def test_non_blocking_collectives() -> None:
         "time_compute": pytest.approx(2.9e-6),
         "time_overlapped": pytest.approx(5e-6),
         "overlap": 31.03,
+    }
+
+
+def test_threads_are_an_axis() -> None:
+    """Times of IMB-MT with 1 and 2 threads once counted as launches of one case."""
+    text = "#    Intel(R) MPI Benchmarks 2021.3, MT part\n" + THREADS.format(1, 1.0) + THREADS.format(2, 2.0)
+    found = {case: mean(record, "time_rank_min") for case, record in cases(text).items()}
+    assert found == {
+        "pingpongmt/ranks=2/bytes=16/threads=1": pytest.approx(1e-6),
+        "pingpongmt/ranks=2/bytes=16/threads=2": pytest.approx(2e-6),
     }
 
 

@@ -1,4 +1,4 @@
-"""Intel MPI Benchmarks: the tables of IMB-MPI1 and IMB-NBC, from Pallas 2.2.1 to version 2021.
+"""Intel MPI Benchmarks: the tables of IMB-MPI1, IMB-NBC and IMB-MT, from Pallas 2.2.1 to version 2021.
 
 A MByte is 2^20 bytes in versions before 2019 and 10^6 since. Because version 2021 may report itself as 2018,
 the unit is derived from the times, or rates of messages, and bandwidths in the tables; only where they do not
@@ -22,7 +22,7 @@ NAME = "IMB-MPI1"
 
 _TITLE = re.compile(r"Intel ?\(R\) MPI Benchmark|PALLAS MPI Benchmark Suite")
 _SECTION = re.compile(r"# Benchmarking (\S+)")
-_PROCESSES = re.compile(r"# #processes = (\d+)")
+_PROCESSES = re.compile(r"# #processes = (\d+)(?: \(threads: (\d{1,9})\))?")  # threads: of IMB-MT
 _WAITING = re.compile(r"# \( ?(\d+) additional processes? waiting")
 _MODE = re.compile(r"#\s+MODE: (NON-)?AGGREGATE")  # of IMB-EXT: many transfers in an epoch, or one
 _GROUPS = re.compile(r"# \( ?(\d+) groups of (\d+) processes each")
@@ -96,6 +96,8 @@ class _Table:
         """Keep the number of processes, or the axis, that a comment states."""
         if processes := _PROCESSES.match(line):
             self.ranks = int(processes[1])
+            if processes[2]:
+                self.axes["threads"] = int(processes[2])
         elif waiting := _WAITING.match(line):
             self.axes["world"] = (self.ranks or 0) + int(waiting[1])
         elif groups := _GROUPS.match(line):
