@@ -127,6 +127,11 @@ def test_what_is_complete_is_not_run_again(tmp_path: Path, monkeypatch: pytest.M
 
     ran(STUDY, RUN, place, given, tmp_path, go_on)
     assert [one.resume for one in seen] == [str(path)]
+    (job,) = places_of(
+        STUDY, request("--on", "slurm:partition=debug")
+    )  # the run's own words are not executed
+    ran(STUDY, RUN, job, given, tmp_path, go_on)
+    assert seen[-1].where.on == "slurm:partition=debug"
 
 
 RECORDED = replace(RUN, name="protein", ranks=8, traces=("weak", "strong"), quick={"run": False})

@@ -135,7 +135,7 @@ def ran(
     if request.dry_run:
         common["verbosity"] = "normal"
     if resume:
-        return _made(*run_once(RunRequest(resume=str(resume), **common)), run, shaped, request)
+        return _made(*run_once(RunRequest(where=where, resume=str(resume), **common)), run, shaped, request)
     with scratch_folder() as draft:
         if not request.dry_run:
             home.mkdir(parents=True, exist_ok=True)
