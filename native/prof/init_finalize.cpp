@@ -51,6 +51,8 @@ State* room(const std::string& folder, const std::string& description) {
   return state;
 }
 
+// The profile's folder, kept because the program may clear its environment.
+const std::string* the_folder = nullptr;
 // True on the first rank of each node, which reads the network interfaces.
 bool first_of_node = false;
 // True on the first rank of each machine, which reads the energy; emulated nodes share one machine.
@@ -111,7 +113,8 @@ void begin() {
   meet(profiler().rank, "profiler");
   profiler().counter = clock::counter_is_a_clock();
   const Location mine = location();
-  State* const state = room(folder, description());
+  the_folder = new std::string(folder);
+  State* const state = room(*the_folder, description());
   // Reads them before the first collective, when no rank can have sent a message of the program.
   std::uint64_t sent = 0, received = 0;
   const bool has_interfaces = read_interfaces(sent, received);
@@ -143,11 +146,11 @@ void end() {
   if (!state || state->header.stage != static_cast<Word>(Stage::counting)) return;
   profiler().count(false);
   Header& header = state->header;
-  if (profiler().phases) write_phases(std::getenv("KIVIAT_PROFILE"));
+  if (profiler().phases) write_phases(*the_folder);
   KIVIAT_PMPI(Barrier)(world());  // other ranks may still be sending
   if (header.interfaces) header.interfaces = read_interfaces(header.sent_after, header.received_after);
   header.stage = static_cast<Word>(Stage::ended);
-  merge(std::getenv("KIVIAT_PROFILE"));
+  merge(*the_folder);
 }
 
 }  // namespace kiviat::prof

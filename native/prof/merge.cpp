@@ -39,7 +39,7 @@ void append_from(Bytes& bytes, int from, MPI_Comm comm) {
 }  // namespace
 
 // After k steps, rank r has the words of ranks r … r + 2^k - 1 in order.
-void merge(const char* folder) {
+void merge(const std::string& folder) {
   MPI_Comm comm;
   if (KIVIAT_PMPI(Comm_dup)(world(), &comm) != MPI_SUCCESS) return;
   KIVIAT_PMPI(Comm_set_errhandler)(comm, errors_return());
@@ -53,11 +53,10 @@ void merge(const char* folder) {
     if (rank + step < ranks) append_from(bytes, rank + step, comm);
   }
   int written = rank == 0 && write_world(folder, profiler().state->header, bytes);
-  if (rank == 0 && !written) std::fprintf(stderr, "kiviat: cannot write the profile to folder %s\n", folder);
+  if (rank == 0 && !written) std::fprintf(stderr, "kiviat: cannot write the profile to folder %s\n", folder.c_str());
   KIVIAT_PMPI(Bcast)(&written, sizeof written, byte(), 0, comm);
   KIVIAT_PMPI(Comm_free)(&comm);
-  if (written)
-    unlink((std::string(folder) + "/rank-" + std::to_string(rank) + "-" + std::to_string(getpid()) + ".state").c_str());
+  if (written) unlink((folder + "/rank-" + std::to_string(rank) + "-" + std::to_string(getpid()) + ".state").c_str());
 }
 
 }  // namespace kiviat::prof

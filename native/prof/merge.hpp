@@ -1,6 +1,8 @@
 // Merges the profiles of all ranks into one file.
 #pragma once
 
+#include <string>
+
 namespace kiviat::prof {
 
 // Collects the words of all ranks along a binomial tree on rank 0, which writes FOLDER/world-HOST-PID.profile:
@@ -11,6 +13,6 @@ namespace kiviat::prof {
 //   its value, all as LEB128 numbers
 //
 // Collective over MPI_COMM_WORLD. Removes the per-rank files if the file was written, else prints a warning.
-void merge(const char* folder);
+void merge(const std::string& folder);
 
 }  // namespace kiviat::prof

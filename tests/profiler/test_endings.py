@@ -78,6 +78,17 @@ def test_a_child_is_another_program(openmpi: Toolchain, exchange: Path, profiled
     assert sorted(path.name for path in done.path.parent.iterdir()) == ["out.profile"]
 
 
+def test_a_program_that_clears_its_environment(
+    toolchain: Toolchain, compiled: Compiled, profiled: Profiled
+) -> None:
+    """The folder is known to the end: MPI_Finalize once ended such programs with an exception."""
+    program = compiled(toolchain, "exchange.c", "-lpthread")
+    done = profiled(toolchain, 2, program, "clears", asks=["--counters"])
+    assert done.status == 0, done.err
+    assert done.profile.ended.all()
+    assert done.calls("Sendrecv") == 20
+
+
 def test_a_program_behind_a_script(
     openmpi: Toolchain, exchange: Path, profiled: Profiled, tmp_path: Path
 ) -> None:
