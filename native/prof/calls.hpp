@@ -271,8 +271,8 @@ KIVIAT_NAMED(Comm_spawn_multiple, comm_spawn_multiple, , e.spawn(comm, root, int
 KIVIAT_MPI4_NAMED(Session_finalize, session_finalize, , e.local(), (new_session, session))
 KIVIAT_MPI4_NAMED(Group_from_session_pset, group_from_session_pset, , e.local(), (session, session), (text, pset),
                   (new_group, group))
-KIVIAT_MPI4_NAMED(Comm_create_from_group, comm_create_from_group, , e.meet(*newcomm), (group, group), (text, tag),
-                  (info, info), (errhandler, errhandler), (new_comm, newcomm))
+KIVIAT_MPI4_NAMED(Comm_create_from_group, comm_create_from_group, , e.meet_if_made(*newcomm), (group, group),
+                  (text, tag), (info, info), (errhandler, errhandler), (new_comm, newcomm))
 
 // --- other calls that wait ------------------------------------------------------------------------------
 KIVIAT_CALL(Request_get_status, request_get_status, e.recall_one(request), , (handle, request), (flag, flag),

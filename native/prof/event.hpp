@@ -155,6 +155,13 @@ class Event {
   void meet(Comm comm) {
     reaches(members(comm)->farthest);
   }
+  // MPI may make no communicator, for a process outside the group.
+  void meet_if_made(MPI_Comm made) {
+    if (made == no_comm())
+      local();
+    else
+      meet(made);
+  }
   // At the root, counts the processes that it started.
   void spawn(MPI_Comm comm, int root, const MPI_Comm* made) {
     const Members& all = *members(comm);

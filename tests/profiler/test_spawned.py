@@ -14,7 +14,7 @@ import pytest
 
 from kiviat.cli.main import main
 from kiviat.launch.mpi.toolchain import Toolchain
-from kiviat.profile import read_profile
+from kiviat.profile import DISTANCES, read_profile
 from kiviat.record import InputError
 from kiviat.trace import pack, read_trace
 from kiviat.trace.stamps import times_in
@@ -126,3 +126,13 @@ def test_sessions_beside_mpi_init(mpich: Toolchain, compiled: Compiled, profiled
     calls = ("Comm_create_from_group", "Group_from_session_pset", "Session_finalize", "Allreduce")
     assert {name: done.calls(name) for name in calls} == dict.fromkeys(calls, 2)
     assert done.profile.sent.dense_bytes().tolist() == [[0, 4], [0, 0]]
+
+
+def test_no_communicator_of_a_group(mpich: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
+    """A call that makes no communicator counts as local; MPI_COMM_NULL has no members to look up."""
+    done = profiled(mpich, 2, compiled(mpich, "session.c"), "outside")
+    assert done.status == 0, done.err
+    assert done.calls("Comm_create_from_group") == 4
+    lines = done.profile.calls
+    made = lines.calls[lines.name == "MPI_Comm_create_from_group"].sum(axis=0)
+    assert made[DISTANCES.index("itself")] == 2

@@ -1,12 +1,14 @@
 /* A communicator from a session, on which rank 0 sends to rank 1.
  *
  *     session alone     without MPI_Init
- *     session beside    with it */
+ *     session beside    with it
+ *     session outside   with it, and with a group that has no members, of which MPI makes no communicator */
 #include <mpi.h>
 #include <string.h>
 
 int main(int count, char** words) {
-  const int beside = count > 1 && strcmp(words[1], "beside") == 0;
+  const int outside = count > 1 && strcmp(words[1], "outside") == 0;
+  const int beside = outside || (count > 1 && strcmp(words[1], "beside") == 0);
   MPI_Session session;
   MPI_Group group;
   MPI_Comm comm;
@@ -21,6 +23,10 @@ int main(int count, char** words) {
   if (rank == 1) MPI_Recv(&value, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE);
   MPI_Group_free(&group);
   MPI_Comm_free(&comm);
+  if (outside) {
+    MPI_Comm_create_from_group(MPI_GROUP_EMPTY, "kiviat", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    if (comm != MPI_COMM_NULL) return 2;
+  }
   MPI_Session_finalize(&session);
   if (beside) MPI_Finalize();
   return sum == 2 ? 0 : 1;
