@@ -113,9 +113,9 @@ KIVIAT_CALL(Barrier, barrier, , e.meet(comm), (comm, comm))
 KIVIAT_PERSISTENT_PLAIN(Barrier_init, barrier_init, , (e.collect(), e.meet(comm), e.prepare_collective(request)),
                         (comm, comm), (info, info), (request, request))
 KIVIAT_CALL(Ibarrier, ibarrier, , (e.meet(comm), e.remember(request)), (comm, comm), (request, request))
-KIVIAT_COLLECTIVE(Bcast, bcast, ibcast, e.root_to_each(comm, root, e.bytes(count, type)), (out, buf), (count, count),
-                  (type, type), (number, root))
-KIVIAT_COLLECTIVE(Reduce, reduce, ireduce, e.each_to_root(comm, root, e.bytes(count, type)), (in, sendbuf),
+KIVIAT_COLLECTIVE(Bcast, bcast, ibcast, e.root_to_each(comm, root, e.rooted(root, count, type)), (out, buf),
+                  (count, count), (type, type), (number, root))
+KIVIAT_COLLECTIVE(Reduce, reduce, ireduce, e.each_to_root(comm, root, e.rooted(root, count, type)), (in, sendbuf),
                   (out, recvbuf), (count, count), (type, type), (op, op), (number, root))
 KIVIAT_COLLECTIVE(Gather, gather, igather,
                   e.each_to_root(comm, root, e.gathered(root, sendbuf, sendcount, sendtype, recvcount, recvtype)),

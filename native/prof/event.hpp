@@ -205,6 +205,10 @@ class Event {
   }
   // Bytes of this rank's part, from the arguments that are significant on it: others may have any value, even one that
   // is no type.
+  template <class Type>
+  std::int64_t rooted(int root, std::int64_t count, Type type) const {
+    return root == MPI_PROC_NULL ? 0 : bytes(count, type);
+  }
   template <class Comm, class Type>
   std::int64_t scattered(Comm comm, int root, std::int64_t sent, Type sent_type, std::int64_t received,
                          Type received_type) const {

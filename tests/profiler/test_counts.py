@@ -130,6 +130,10 @@ def test_only_significant_arguments_are_read(
     between = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
     expected = 200 * np.array(between) + np.array([[0, 100, 100, 100], *3 * [[200, 0, 0, 0]]])
     assert done.profile.collective.dense_bytes().tolist() == expected.tolist()
+    # Between two groups: 100 B of three ranks, nothing of the one that sits beside the root.
+    for name in ("Reduce", "Ireduce", "Bcast", "Ibcast"):
+        sizes = lines.sizes[lines.name == f"MPI_{name}"].sum(axis=0)
+        assert {at: sizes[at] for at in sizes.nonzero()[0].tolist()} == {0: 1, 7: 3}
 
 
 def test_calls_that_fail_send_nothing(toolchain: Toolchain, compiled: Compiled, profiled: Profiled) -> None:

@@ -5,7 +5,8 @@
 int main(int argc, char** argv) {
   int rank, ranks, sides, counts[16], places[16];
   char one[100], all[1600];
-  MPI_Comm line;
+  MPI_Comm line, half, inter;
+  MPI_Request requests[2];
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -24,6 +25,30 @@ int main(int argc, char** argv) {
   MPI_Neighbor_alltoall(all, 100, MPI_CHAR, all + 800, 100, MPI_CHAR, line);
   MPI_Neighbor_alltoallv(all, counts, places, MPI_CHAR, all + 800, counts, places, MPI_CHAR, line);
   MPI_Comm_free(&line);
+  /* Between two groups, the root's arguments count, and those of the other group; not those of the others beside it. */
+  MPI_Comm_split(MPI_COMM_WORLD, rank < ranks / 2, rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank < ranks / 2 ? ranks / 2 : 0, 0, &inter);
+  if (rank == 0 || rank >= ranks / 2) {
+    const int root = rank == 0 ? MPI_ROOT : 0;
+    MPI_Reduce(one, all, 100, MPI_CHAR, MPI_MAX, root, inter);
+    MPI_Ireduce(one, all, 100, MPI_CHAR, MPI_MAX, root, inter, &requests[0]);
+    MPI_Bcast(one, 100, MPI_CHAR, root, inter);
+    MPI_Ibcast(all + 100, 100, MPI_CHAR, root, inter, &requests[1]);
+  } else {
+#ifdef OPEN_MPI /* refuses null handles, as MPICH does in broadcasts */
+    const MPI_Datatype type = MPI_CHAR;
+    const MPI_Op operation = MPI_MAX;
+#else
+    const MPI_Datatype type = MPI_DATATYPE_NULL;
+    const MPI_Op operation = MPI_OP_NULL;
+#endif
+    MPI_Reduce(NULL, NULL, 7, type, operation, MPI_PROC_NULL, inter);
+    MPI_Ireduce(NULL, NULL, 7, type, operation, MPI_PROC_NULL, inter, &requests[0]);
+    MPI_Bcast(one, 7, MPI_CHAR, MPI_PROC_NULL, inter);
+    MPI_Ibcast(all, 7, MPI_CHAR, MPI_PROC_NULL, inter, &requests[1]);
+  }
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  MPI_Comm_free(&inter), MPI_Comm_free(&half);
   MPI_Finalize();
   return 0;
 }
