@@ -1,22 +1,27 @@
-// Allocation of room in a file, for files in mapped memory.
+// Growing the files of counters and events without harm to the program.
 #pragma once
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/types.h>
 
 #include <cerrno>
 
 namespace kiviat::prof {
 
-// Allocates room for `bytes` from `offset` on; returns 0 or an errno. Beyond the limit of the size of files (`ulimit
-// -f`) the allocation would raise SIGXFSZ, which ends the program. A signal, as of an interval timer, interrupts it on
-// some file systems (tmpfs).
-inline int grow_file(int fd, off_t offset, off_t bytes) {
+// Whether the process may write a file up to `end`. Beyond its limit (ulimit -f), a signal would end the program.
+inline bool may_grow(off_t end) {
   rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < static_cast<rlim_t>(offset + bytes)) return EFBIG;
-  int error = 0;
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+         static_cast<rlim_t>(end) <= limit.rlim_cur;
+}
+
+// Reserves `bytes` of the file from `offset` on. Returns 0 or an errno.
+inline int grow_file(int fd, off_t offset, off_t bytes) {
+  if (!may_grow(offset + bytes)) return EFBIG;
+  int error;
   do error = posix_fallocate(fd, offset, bytes);
-  while (error == EINTR);
+  while (error == EINTR);  // by a signal of the program
   return error;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "platform/clock.hpp"
+#include "prof/grow_file.hpp"
 #include "prof/location.hpp"
 #include "prof/meeting.hpp"
 #include "prof/merge.hpp"
@@ -38,7 +39,7 @@ State* room(const std::string& folder, const std::string& description) {
   if (const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644); file >= 0) {
     const auto end = static_cast<off_t>(bytes);
     const auto length = static_cast<ssize_t>(description.size());
-    if (posix_fallocate(file, 0, end) == 0 && pwrite(file, description.data(), description.size(), end) == length)
+    if (grow_file(file, 0, end + length) == 0 && pwrite(file, description.data(), description.size(), end) == length)
       memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     if (memory == MAP_FAILED) unlink(path.c_str());
@@ -95,8 +96,10 @@ void in_child() { profiler().counting = false, profiler().state = nullptr; }
 void write_phases(const std::string& folder) {
   profiler().phases->enter(0);
   const std::string path = folder + "/phases-" + std::to_string(profiler().rank) + ".json";
+  const std::string line = profiler().phases->json() + "\n";
+  if (!may_grow(static_cast<off_t>(line.size()))) return;
   if (std::FILE* file = std::fopen(path.c_str(), "w")) {
-    std::fprintf(file, "%s\n", profiler().phases->json().c_str());
+    std::fputs(line.c_str(), file);
     std::fclose(file);
   }
 }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "prof/grow_file.hpp"
+
 namespace kiviat::prof {
 namespace {
 
@@ -43,11 +45,12 @@ Bytes packed(const State& state, bool tells) {
 bool write_world(const std::string& folder, const Header& header, const Bytes& bytes, const std::string& more) {
   const std::string path = folder + "/world-" + header.host + "-" + std::to_string(header.process) + ".profile";
   const std::string draft = path + ".part";
-  std::FILE* const file = std::fopen(draft.c_str(), "w");
-  if (!file) return false;
   const std::string lines = description() + "{\"ranks\":" + std::to_string(header.ranks) +
                             ",\"bytes\":" + std::to_string(bytes.size()) +
                             ",\"adler32\":" + std::to_string(adler32(bytes)) + more + "}\n";
+  if (!may_grow(static_cast<off_t>(lines.size() + bytes.size()))) return false;
+  std::FILE* const file = std::fopen(draft.c_str(), "w");
+  if (!file) return false;
   bool done = std::fwrite(lines.data(), 1, lines.size(), file) == lines.size() &&
               std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
   done = std::fclose(file) == 0 && done;

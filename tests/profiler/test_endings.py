@@ -89,6 +89,35 @@ def test_a_program_that_clears_its_environment(
     assert done.calls("Sendrecv") == 20
 
 
+def test_a_limit_of_file_sizes(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
+    """Files that may not grow do not end the program: the signal of a file that is too large once did.
+
+    No transport is used, because those of shared memory have large files of their own.
+    """
+    program = compiled(openmpi, "limited.c")
+    alone = ("--mca", "btl", "self")
+    done = profiled(
+        openmpi, 1, *alone, program, "20000"
+    )  # less than the counters, more than the merged profile
+    assert done.status == 7, done.err
+    assert done.profile.ended.all()
+    assert done.calls("Sendrecv") == 1
+    assert "counted in memory for lack of a file" in " ".join(done.profile.remarks)
+    done.path.unlink()
+    done = profiled(openmpi, 1, *alone, program, "50", asks=["--counters"])
+    assert done.status == 7, done.err
+    assert "cannot write the profile to folder" in done.err
+    assert not done.path.exists()
+
+
+def test_a_signal_while_a_file_grows(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
+    """It once had the same consequence as a full disk."""
+    done = profiled(openmpi, 1, compiled(openmpi, "limited.c", "-DINTERRUPTED", "-rdynamic"))
+    assert done.status == 7, done.err
+    assert done.calls("Sendrecv") == 1
+    assert done.profile.remarks == ()
+
+
 def test_a_program_behind_a_script(
     openmpi: Toolchain, exchange: Path, profiled: Profiled, tmp_path: Path
 ) -> None:
