@@ -41,9 +41,10 @@ void append_from(Bytes& bytes, int from, MPI_Comm comm) {
 // After k steps, rank r has the words of ranks r … r + 2^k - 1 in order.
 void merge(const std::string& folder) {
   MPI_Comm comm;
-  if (KIVIAT_PMPI(Comm_dup)(world(), &comm) != MPI_SUCCESS) return;
-  KIVIAT_PMPI(Comm_set_errhandler)(comm, errors_return());
   const int rank = profiler().rank, ranks = profiler().ranks;
+  // MPI_Comm_dup would call the program's functions that copy attributes.
+  if (KIVIAT_PMPI(Comm_split)(world(), 0, rank, &comm) != MPI_SUCCESS) return;
+  KIVIAT_PMPI(Comm_set_errhandler)(comm, errors_return());
   Bytes bytes = packed(*profiler().state, profiler().rank == 0);
   for (int step = 1; step < ranks; step *= 2) {
     if (rank & step) {

@@ -118,6 +118,16 @@ def test_a_signal_while_a_file_grows(openmpi: Toolchain, compiled: Compiled, pro
     assert done.profile.remarks == ()
 
 
+def test_attributes_that_refuse_to_be_copied(
+    toolchain: Toolchain, compiled: Compiled, profiled: Profiled
+) -> None:
+    """MPI_Finalize copies no attributes of the program, whose functions may count, fail or be gone."""
+    program = compiled(toolchain, "exchange.c", "-lpthread")
+    done = profiled(toolchain, 2, program, "attribute")
+    assert done.status == 0, done.err
+    assert done.calls("Sendrecv") == 20
+
+
 def test_a_program_behind_a_script(
     openmpi: Toolchain, exchange: Path, profiled: Profiled, tmp_path: Path
 ) -> None:

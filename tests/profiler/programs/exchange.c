@@ -128,6 +128,17 @@ static void off(void) {
   pthread_join(second, NULL);
 }
 
+/* An attribute of the world that refuses to be copied. */
+static int copies;
+static int refuse(MPI_Comm comm, int key, void* extra, void* value, void* copy, int* flag) {
+  return ++copies, MPI_ERR_OTHER;
+}
+static void attribute(void) {
+  int key;
+  MPI_Comm_create_keyval(refuse, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+  MPI_Comm_set_attr(MPI_COMM_WORLD, key, &copies);
+}
+
 int main(int count, char** words) {
   const char* what = count > 1 ? words[1] : "ring";
   const int several = !strcmp(what, "threads") || !strcmp(what, "off");
@@ -142,6 +153,7 @@ int main(int count, char** words) {
   if (!strcmp(what, "threads")) threads();
   if (!strcmp(what, "off")) off();
   if (!strcmp(what, "bulk")) bulk();
+  if (!strcmp(what, "attribute")) ring(10), attribute();
   if (!strcmp(what, "all")) halo(), collectives(), split(), onesided();
   if (!strcmp(what, "phases")) {
     ring(1);
@@ -174,5 +186,6 @@ int main(int count, char** words) {
   }
   if (!strcmp(what, "clears")) ring(10), clearenv();
   MPI_Finalize();
+  if (copies) return 4;
   return !strcmp(what, "ring") ? 3 * (count > 2) : 0;
 }
