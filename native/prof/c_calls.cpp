@@ -37,12 +37,14 @@ namespace plain {
 #endif
 #endif
 #define KIVIAT_MPI4_NAMED KIVIAT_MPI4
+#define KIVIAT_MPI4_SIZED KIVIAT_MPI4
 #define KIVIAT_PERSISTENT_PLAIN KIVIAT_PERSISTENT
 #include "prof/calls.hpp"
 #undef KIVIAT_CALL
 #undef KIVIAT_SIZED
 #undef KIVIAT_NAMED
 #undef KIVIAT_MPI4
+#undef KIVIAT_MPI4_SIZED
 #undef KIVIAT_MPI4_NAMED
 #undef KIVIAT_PERSISTENT
 #undef KIVIAT_PERSISTENT_PLAIN
@@ -55,6 +57,7 @@ namespace large {
 #define KIVIAT_MPI4(...)
 #define KIVIAT_MPI4_NAMED(...)
 #define KIVIAT_SIZED(Name, name, before, after, ...) KIVIAT_WRAP(Name##_c, Name, before, after, __VA_ARGS__)
+#define KIVIAT_MPI4_SIZED KIVIAT_SIZED
 #define KIVIAT_PERSISTENT KIVIAT_SIZED
 #define KIVIAT_PERSISTENT_PLAIN(...)
 #include "prof/calls.hpp"
@@ -62,6 +65,7 @@ namespace large {
 #undef KIVIAT_SIZED
 #undef KIVIAT_NAMED
 #undef KIVIAT_MPI4
+#undef KIVIAT_MPI4_SIZED
 #undef KIVIAT_MPI4_NAMED
 #undef KIVIAT_PERSISTENT
 #undef KIVIAT_PERSISTENT_PLAIN

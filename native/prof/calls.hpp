@@ -6,7 +6,7 @@
 //   KIVIAT_NAMED(Name, name, before, after, parameters…)   a call with a string parameter, which is wrapped in C only
 //   KIVIAT_PERSISTENT(…)    the set-up of a persistent collective, of MPI 4 or an extension (platform/mpi4.hpp), which
 //                           has a large-count version, too; KIVIAT_PERSISTENT_PLAIN(…): without
-//   KIVIAT_MPI4(…)          another call of MPI 4
+//   KIVIAT_MPI4(…)          another call of MPI 4; KIVIAT_MPI4_SIZED(…): that has a large-count version
 //   KIVIAT_MPI4_NAMED(…)    a call of MPI 4 that is wrapped in C only
 //
 // A parameter is (kind, name); parameters.hpp maps kinds to types in C and Fortran. `before` and `after` are executed
@@ -63,6 +63,15 @@ KIVIAT_SIZED(Sendrecv_replace, sendrecv_replace, ,
              (e.send(comm, dest, e.bytes(count, type)), e.receive(comm, source, status)), (out, buf), (count, count),
              (type, type), (number, dest), (number, sendtag), (number, source), (number, recvtag), (comm, comm),
              (status, status))
+#define KIVIAT_ISENDS_AND_RECEIVES(count, type) \
+  (e.send(comm, dest, e.bytes(count, type)), e.receive(comm, source), e.remember(request))
+KIVIAT_MPI4_SIZED(Isendrecv, isendrecv, , KIVIAT_ISENDS_AND_RECEIVES(sendcount, sendtype), (in, sendbuf),
+                  (count, sendcount), (type, sendtype), (number, dest), (number, sendtag), (out, recvbuf),
+                  (count, recvcount), (type, recvtype), (number, source), (number, recvtag), (comm, comm),
+                  (request, request))
+KIVIAT_MPI4_SIZED(Isendrecv_replace, isendrecv_replace, , KIVIAT_ISENDS_AND_RECEIVES(count, type), (out, buf),
+                  (count, count), (type, type), (number, dest), (number, sendtag), (number, source), (number, recvtag),
+                  (comm, comm), (request, request))
 KIVIAT_CALL(Probe, probe, , e.receive(comm, source, status), (number, source), (number, tag), (comm, comm),
             (status, status))
 KIVIAT_CALL(Iprobe, iprobe, , e.receive(comm, source, flag, status), (number, source), (number, tag), (comm, comm),
@@ -344,6 +353,7 @@ KIVIAT_CALL(File_preallocate, file_preallocate, , e.file(), (file, fh), (offset,
 #undef KIVIAT_ISENDS
 #undef KIVIAT_PERSISTENT_SENDS
 #undef KIVIAT_RECV_PARAMETERS
+#undef KIVIAT_ISENDS_AND_RECEIVES
 #undef KIVIAT_COLLECTIVE
 #undef KIVIAT_PARTITIONS
 #undef KIVIAT_TARGET

@@ -46,6 +46,7 @@ namespace kiviat::prof {
 #else
 #define KIVIAT_MPI4(...)
 #endif
+#define KIVIAT_MPI4_SIZED KIVIAT_MPI4
 #define KIVIAT_PERSISTENT KIVIAT_MPI4
 #define KIVIAT_PERSISTENT_PLAIN KIVIAT_MPI4
 #include "prof/calls.hpp"
@@ -53,6 +54,7 @@ namespace kiviat::prof {
 #undef KIVIAT_SIZED
 #undef KIVIAT_NAMED
 #undef KIVIAT_MPI4
+#undef KIVIAT_MPI4_SIZED
 #undef KIVIAT_MPI4_NAMED
 #undef KIVIAT_PERSISTENT
 #undef KIVIAT_PERSISTENT_PLAIN

@@ -23,12 +23,16 @@ Compiled = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
-    """Return a function that compiles a source with a wrapper (mpicc, mpif90, …) of an MPI."""
+    """Return a function that compiles a source with a wrapper (mpicc, mpif90, …) of an MPI.
+
+    Options may be further sources.
+    """
     folder = tmp_path_factory.mktemp("programs")
 
     def program(toolchain: Toolchain, source: str, *options: str) -> Path:
         compiler = "mpicc" if source.endswith(".c") else "mpif90"
-        built = folder / "-".join([source.split(".", maxsplit=1)[0], toolchain.family, *options])
+        names = (Path(option).name for option in options)
+        built = folder / "-".join([source, toolchain.family, *names])
         if not built.exists():
             wrapper = toolchain.mpicxx.with_name(toolchain.mpicxx.name.replace("mpicxx", compiler))
             words: list[str | Path] = [wrapper, "-w", PROGRAMS / source, *options, "-o", built]

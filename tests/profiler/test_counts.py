@@ -159,6 +159,20 @@ def test_elements_above_2_gib(toolchain: Toolchain, compiled: Compiled, profiled
     assert of.nonzero()[0].tolist() == [32]  # 2 GiB … 4 GiB
 
 
+def test_messages_both_ways_at_once(mpich: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
+    """MPI_Isendrecv and MPI_Isendrecv_replace were not seen at all."""
+    for source, count, sent in (("both_ways.c", 2, 210), ("both_ways.F90", 1, 160)):
+        mismatch = () if source.endswith(".c") else ("-fallow-argument-mismatch",)
+        done = profiled(mpich, 2, compiled(mpich, source, *mismatch))
+        assert done.status == 0, done.err
+        for rank in range(2):
+            assert done.calls("Isendrecv", rank) == done.calls("Isendrecv_replace", rank) == count
+            assert done.calls("Wait", rank) == 2 * count
+        assert done.profile.sent.dense_bytes().tolist() == [[0, sent], [sent, 0]]
+        lines = done.profile.calls
+        assert lines.calls[lines.name == "MPI_Wait"].sum(axis=0)[DISTANCES.index("unknown")] == 0
+
+
 def test_atomic_operations_that_only_fetch(
     toolchain: Toolchain, compiled: Compiled, profiled: Profiled
 ) -> None:

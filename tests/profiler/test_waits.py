@@ -222,6 +222,17 @@ def test_fortran(way: str, toolchain: Toolchain, compiled: Compiled, profiled: P
     assert 0 < waits.recorded <= lines.calls.sum()
 
 
+def test_calls_that_cannot_be_recorded_are_remarked(
+    mpich: Toolchain, compiled: Compiled, profiled: Profiled
+) -> None:
+    """MPI_Isendrecv has no wait states, which is better said than that nobody waited."""
+    done = profiled(mpich, 2, compiled(mpich, "both_ways.c"), asks=WAITS)
+    assert done.status == 0, done.err
+    waits = done.profile.waits
+    assert waits is not None and waits.unavailable is None
+    assert [remark for remark in waits.remarks if "are left out" in remark]
+
+
 def test_a_torn_word_is_refused(
     tmp_path: Path, openmpi: Toolchain, compiled: Compiled, profiled: Profiled
 ) -> None:
