@@ -1,7 +1,6 @@
 #include "prof/handles.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 namespace kiviat::prof {
 
@@ -19,18 +18,15 @@ bool is_in_place(FortranBuffer buffer) {
 }
 
 bool is_ignored(const void* status) {
-  static const auto ignored = [](const char* name) {
-    const auto* const at = static_cast<void* const*>(find_variable(name));
-    return at ? *at : nullptr;
-  };
-  static const void* const ones[] = {MPI_STATUS_IGNORE,
-                                     MPI_STATUSES_IGNORE,
-                                     ignored("MPI_F_STATUS_IGNORE"),
-                                     ignored("MPI_F_STATUSES_IGNORE"),
-                                     ignored("MPI_F08_STATUS_IGNORE"),
-                                     ignored("MPI_F08_STATUSES_IGNORE")};
-  // `ones` contains null for every Fortran variable that the MPI lacks; a null argument is never a status.
-  return !status || std::ranges::find(ones, status) != std::end(ones);
+  if (!status || status == MPI_STATUS_IGNORE || status == MPI_STATUSES_IGNORE) return true;
+  // In MPICH, the variables are set by this function, which the first Fortran call calls if a C program initialised
+  // MPI.
+  static auto* const initialise = reinterpret_cast<void (*)()>(find("mpirinitf_"));
+  static const auto variable = [](const char* name) { return static_cast<void* const*>(find_variable(name)); };
+  static void* const* const variables[] = {variable("MPI_F_STATUS_IGNORE"), variable("MPI_F_STATUSES_IGNORE"),
+                                           variable("MPI_F08_STATUS_IGNORE"), variable("MPI_F08_STATUSES_IGNORE")};
+  if (initialise && variables[0] && !*variables[0]) initialise();
+  return std::ranges::any_of(variables, [=](void* const* at) { return at && *at == status; });
 }
 #endif
 

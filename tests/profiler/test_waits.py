@@ -13,7 +13,7 @@ import pytest
 from kiviat.cli.main import main
 from kiviat.launch.mpi.toolchain import Toolchain
 
-from .conftest import Compiled, Done, Profiled
+from .conftest import PROGRAMS, Compiled, Done, Profiled
 
 LATE_S = 0.05
 # Tolerance in seconds; ranks share two cores with each other and with other programs.
@@ -220,6 +220,17 @@ def test_fortran(way: str, toolchain: Toolchain, compiled: Compiled, profiled: P
     assert waits is not None and waits.unavailable is None
     lines = done.profile.calls
     assert 0 < waits.recorded <= lines.calls.sum()
+
+
+def test_fortran_after_c(toolchain: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
+    """A late sender is named although the program ignores the status, first in C and then in Fortran.
+
+    MPICH learns the address of Fortran's MPI_STATUS_IGNORE at the first Fortran call, and kiviat never did.
+    """
+    program = compiled(toolchain, "mixed.F90", "-fallow-argument-mismatch", str(PROGRAMS / "mixed.c"))
+    done = profiled(toolchain, 3, program, "anybody", asks=WAITS)
+    assert done.status == 0, done.err
+    assert waited(done) == {(0, 2, "Recv", "late sender"): pytest.approx(LATE_S, abs=NEAR_S)}
 
 
 def test_calls_that_cannot_be_recorded_are_remarked(
