@@ -59,6 +59,12 @@ namespace kiviat::prof {
 #undef KIVIAT_PERSISTENT
 #undef KIVIAT_PERSISTENT_PLAIN
 
+// In Open MPI, `use mpi` has functions of their own for windows whose address is a TYPE(C_PTR).
+KIVIAT_FORM(mpi_win_allocate_cptr_, false, Win_allocate, (extent, size), (unit, disp_unit), (info, info), (comm, comm),
+            (out, base), (new_win, win))
+KIVIAT_FORM(mpi_win_allocate_shared_cptr_, false, Win_allocate_shared, (extent, size), (unit, disp_unit), (info, info),
+            (comm, comm), (out, base), (new_win, win))
+
 #define KIVIAT_LIFE(name, parameters, arguments, before, after)               \
   KIVIAT_EXPORT void name parameters {                                        \
     static auto* const next = reinterpret_cast<decltype(&name)>(real(#name)); \

@@ -302,3 +302,11 @@ def test_fortran(kind: str, toolchain: Toolchain, compiled: Compiled, profiled: 
     # So is that of a message from any source whose status the program asks for.
     known = lines.calls[np.isin(lines.name, ("MPI_Waitall", "MPI_Recv"))].sum(axis=0)
     assert known[DISTANCES.index("unknown")] == 0
+
+
+def test_windows_with_a_c_pointer(toolchain: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
+    """With TYPE(C_PTR), Open MPI has functions of their own for windows, which were not counted."""
+    done = profiled(toolchain, 2, compiled(toolchain, "windows.F90"))
+    assert done.status == 0, done.err
+    calls = {"Win_allocate": 2, "Win_allocate_shared": 2, "Win_free": 4}
+    assert {name: done.calls(name) for name in calls} == calls
