@@ -159,6 +159,20 @@ def test_elements_above_2_gib(toolchain: Toolchain, compiled: Compiled, profiled
     assert of.nonzero()[0].tolist() == [32]  # 2 GiB … 4 GiB
 
 
+def test_large_sums(openmpi: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
+    """Each of four ranks contributes 2^58 B, and sends a quarter of them, twice, to each other rank.
+
+    Such a profile was once refused, like one of 4,096 ranks that contribute 2^37 B each: a rank was taken to
+    send all that it contributes to each other rank.
+    """
+    huge = compiled(openmpi, "sums.c", "-DSIZE", "-shared", "-fPIC")
+    done = profiled(openmpi, RANKS, "-x", f"LD_PRELOAD={huge}", compiled(openmpi, "sums.c"))
+    assert done.status == 0, done.err
+    expected = 2 * 2**58 // RANKS * (1 - np.eye(RANKS, dtype=int))
+    assert done.profile.collective.dense_bytes().tolist() == expected.tolist()
+    assert done.bytes("Allreduce", 0) == expected[0].sum()
+
+
 def test_messages_both_ways_at_once(mpich: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
     """MPI_Isendrecv and MPI_Isendrecv_replace were not seen at all."""
     for source, count, sent in (("both_ways.c", 2, 210), ("both_ways.F90", 1, 160)):

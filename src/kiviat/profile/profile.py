@@ -379,9 +379,10 @@ def _groups(layout: Layout, ranks: int, rank: Integers, place: Integers, value: 
 
 def _refuse_too_much(parts: Sequence[Traffic | Calls], groups: Groups) -> None:
     """Raise ValueError if sums of bytes and messages could exceed 64 bits."""
-    each = groups.messages + groups.bytes.astype(np.float64) + 2.0 * groups.reduced
+    each = groups.messages + groups.bytes.astype(np.float64)
+    to_others = each * groups.size + 2.0 * groups.reduced
     sums = [float(amount.sum(dtype=np.float64)) for part in parts for amount in (part.messages, part.bytes)]
-    if sum(sums) + float((each * groups.size).sum()) > _MOST_COUNTED:
+    if sum(sums) + float(to_others.sum()) > _MOST_COUNTED:
         raise ValueError("the traffic is too large to be counted")
 
 
