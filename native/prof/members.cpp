@@ -29,16 +29,14 @@ int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) { return *flag = 0, M
 int no_window_copy(MPI_Win, int, void*, void*, void*, int* flag) { return *flag = 0, MPI_SUCCESS; }
 
 int forget(MPI_Comm, int, void* value, void* whose) {
-  auto* members = static_cast<Members*>(value);
-  static_cast<Profiler*>(whose)->communicators.forget(members);
-  delete members;
+  auto& profiler = *static_cast<Profiler*>(whose);
+  profiler.communicators.forget(static_cast<Members*>(value), profiler.concurrent);
   return MPI_SUCCESS;
 }
 
 int forget_window(MPI_Win, int, void* value, void* whose) {
-  auto* members = static_cast<Members*>(value);
-  static_cast<Profiler*>(whose)->windows.forget(members);
-  delete members;
+  auto& profiler = *static_cast<Profiler*>(whose);
+  profiler.windows.forget(static_cast<Members*>(value), profiler.concurrent);
   return MPI_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "prof/handles.hpp"
 #include "prof/state.hpp"
@@ -27,14 +28,16 @@ struct Members {
   static constexpr int proc_null = -2;  // unlike -1, not a process outside of MPI_COMM_WORLD
   int degree = -1;
   int* neighbours = nullptr;
+  Members* forgotten_before = nullptr;
 
   int of_world(int member) const {
     if (member < 0 || member >= size) return -1;
     return table ? table[member] : base + stride * member;
   }
-  ~Members() {
-    delete[] table;
-    delete[] neighbours;
+  ~Members() { delete_tables(); }
+  void delete_tables() {
+    delete[] std::exchange(table, nullptr);
+    delete[] std::exchange(neighbours, nullptr);
   }
 };
 
@@ -42,17 +45,24 @@ struct Members {
 class Remembered {
  public:
   Members* find(std::uintptr_t key) const {
-    Members* found = last_.load(std::memory_order_relaxed);
+    Members* found = last_.load(std::memory_order_acquire);
     if (found && found->key == key) return found;
     found = place(key).load(std::memory_order_acquire);
     if (!found || found->key != key) return nullptr;
-    last_.store(found, std::memory_order_relaxed);
+    last_.store(found, std::memory_order_release);
     return found;
   }
   void add(Members* members) { place(members->key).store(members, std::memory_order_release); }
-  void forget(const Members* members) {
+  // Takes the members over. If threads are `concurrent`, others may be reading the key, in search of their own, so that
+  // it stays until the process ends.
+  void forget(Members* members, bool concurrent) {
     if (last_.load() == members) last_.store(nullptr);
     if (auto& at = place(members->key); at.load() == members) at.store(nullptr);
+    if (!concurrent) return delete members;
+    members->delete_tables();
+    members->forgotten_before = forgotten_.load();
+    while (!forgotten_.compare_exchange_weak(members->forgotten_before, members)) {
+    }
   }
 
  private:
@@ -60,6 +70,7 @@ class Remembered {
   std::atomic<Members*>& place(std::uintptr_t key) const { return places_[key * 0x9e3779b97f4a7c15u >> 58]; }
   mutable std::atomic<Members*> last_{};
   mutable std::atomic<Members*> places_[places]{};
+  std::atomic<Members*> forgotten_{};  // the latest one
 };
 
 // Both functions determine the members at the first call on a handle, cache them, and attach them to the handle as an

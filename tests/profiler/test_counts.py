@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,10 @@ from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.profile import DISTANCES
 from kiviat.report.profile.page import render_profile
 
-from .conftest import Compiled, Done, Profiled
+from .conftest import PROGRAMS, Compiled, Done, Profiled
 
 RANKS = 4
+NATIVE = Path(__file__).parents[2] / "native"
 
 
 @pytest.fixture(scope="module")
@@ -231,6 +233,20 @@ def test_threads_lose_nothing(toolchain: Toolchain, compiled: Compiled, profiled
     assert done.status == 0, done.err
     assert done.calls("Send") == done.calls("Irecv") == done.calls("Wait") == 4000
     assert done.profile.sent.dense_bytes().tolist() == [[4000]]
+
+
+def test_a_thread_that_frees_communicators(openmpi: Toolchain, tmp_path: Path) -> None:
+    """While one thread looks up a communicator, another one may free another, whose key the first one reads.
+
+    The key was in memory that had been freed.
+    """
+    program = tmp_path / "forgotten"
+    options = ("-std=c++20", "-g", "-O1", "-fsanitize=thread", "-w", "-I", NATIVE)
+    subprocess.run(
+        [openmpi.mpicxx, *options, PROGRAMS / "forgotten.cpp", "-o", program], check=True, cwd=tmp_path
+    )
+    done = subprocess.run([program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_threads_spend_no_more_than_their_time(
