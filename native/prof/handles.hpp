@@ -76,19 +76,17 @@ std::uintptr_t key_of(Handle handle) {
     return static_cast<std::uintptr_t>(static_cast<std::uint32_t>(handle));
 }
 
-// Returns a request's key. If C handles are pointers, which are even, Fortran handles get odd keys; otherwise C and
-// Fortran handles are the same numbers.
+// Returns a request's key, which is the same in C and Fortran: a request may begin in one and end in the other.
 inline std::uint64_t request_key(const MPI_Request* requests, int at) { return key_of(requests[at]); }
 inline std::uint64_t request_key(FortranRequests requests, int at) {
-  const auto value = static_cast<std::uint32_t>(requests.values[at]);
-  return std::is_pointer_v<MPI_Request> ? std::uint64_t{value} << 1 | 1 : value;
+  return key_of(KIVIAT_FROM_FORTRAN(Request, requests.values[at]));
 }
 
 // Returns the key of a matched message, which differs from those of requests: some MPIs number both from 1.
 inline std::uint64_t message_key(std::uint64_t handle) { return handle | std::uint64_t{1} << 60; }
 inline std::uint64_t message_key(const MPI_Message* message) { return message_key(key_of(*message)); }
 inline std::uint64_t message_key(FortranMessage message) {
-  return message_key(request_key(FortranRequests{message.at}, 0));
+  return message_key(key_of(KIVIAT_FROM_FORTRAN(Message, *message.at)));
 }
 
 inline bool is_true(const int* flag) { return *flag != 0; }

@@ -340,3 +340,17 @@ def test_windows_with_a_c_pointer(toolchain: Toolchain, compiled: Compiled, prof
     assert done.status == 0, done.err
     calls = {"Win_allocate": 2, "Win_allocate_shared": 2, "Win_free": 4}
     assert {name: done.calls(name) for name in calls} == calls
+
+
+def test_requests_of_fortran_completed_in_c(
+    toolchain: Toolchain, compiled: Compiled, profiled: Profiled
+) -> None:
+    """The distances of messages are known if Fortran began their requests and C completes them."""
+    program = compiled(toolchain, "mixed.F90", "-fallow-argument-mismatch", str(PROGRAMS / "mixed.c"))
+    done = profiled(toolchain, 2, program, "handles")
+    assert done.status == 0, done.err
+    calls = {"Isend": 2, "Irecv": 2, "Wait": 4, "Mprobe": 1, "Mrecv": 1}
+    assert {name: done.calls(name) for name in calls} == calls
+    lines = done.profile.calls
+    known = lines.calls[np.isin(lines.name, ("MPI_Wait", "MPI_Mrecv"))].sum(axis=0)
+    assert known[DISTANCES.index("unknown")] == 0
