@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from kiviat.launch.mpi.mpiexec import LauncherOptions, command, environment, lau
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.vendors import fits, vendors
 from kiviat.launch.process.execution import last_words
+from kiviat.launch.run.launch_record import refuse_wrong_spread
 from kiviat.launch.schedulers.scheduler import schedulers
 from kiviat.launch.substrates.cores import is_one_node
 from kiviat.launch.substrates.launch_spec import LaunchSpec
@@ -107,6 +109,21 @@ def test_a_job_that_has_so_many_ranks_on_a_node_needs_no_list_of_nodes(tmp_path:
     assert pbs.start(OPENMPI_4, 16, tmp_path, spread).launcher == ("/m/mpiexec", "-n", "16")
     with pytest.raises(InputError, match="PBS does not list here"):
         pbs.start(OPENMPI_4, 16, tmp_path, replace(spread, place="cyclic"))
+
+
+@pytest.mark.parametrize(
+    ("world", "nodes", "right"),
+    [(4, "0011", True), (4, "0101", True), (3, "001", True), (4, "0000", False), (4, "0123", False)],
+)
+def test_ranks_of_a_job_are_on_as_many_nodes_as_requested(
+    world: int, nodes: str, right: bool, tmp_path: Path
+) -> None:
+    options = LauncherOptions(per_node=2, root=False)
+    spec = Scheduled(schedulers()["pbs"]).start(OPENMPI_4, world, tmp_path, options)
+    event = {"ranks": [{"rank": rank, "host": "n", "node": int(node)} for rank, node in enumerate(nodes)]}
+    with nullcontext() if right else pytest.raises(InputError, match="and not on 2 with 2 on each, as -n"):
+        refuse_wrong_spread(spec, event)
+    refuse_wrong_spread(replace(spec, per_node=None), event)
 
 
 @pytest.mark.parametrize("asked", [{"place": "cyclic"}, {"per_node": 1}, {"bind": "virtual-processor"}])

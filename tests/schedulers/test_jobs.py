@@ -82,7 +82,15 @@ def site(tmp_path: Path, openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch) ->
 
 def started(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "kiviat.cli.main", "run", "tiny.toml", "-n", "2", *arguments],
+        [
+            sys.executable,
+            "-m",
+            "kiviat.cli.main",
+            "run",
+            "tiny.toml",
+            *(() if "-n" in arguments else ("-n", "2")),
+            *arguments,
+        ],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -216,6 +224,15 @@ def test_a_job_that_ends_without_results_is_not_sent_for_ever(site: Path) -> Non
     code, _, error = finished(started("--on", "slurm", "--script", str(template)))
     assert code == 2 and "without a result" in error.splitlines()[-1]
     assert len(list((site / "jobs").glob("*.script"))) == 2
+
+
+@pytest.mark.parametrize("name", ["pbs", "lsf"])
+def test_ranks_that_are_not_on_their_nodes_are_not_kept(site: Path, name: str) -> None:
+    """The mpiexec of an MPI without support of the scheduler starts all ranks on one node."""
+    code, _, error = finished(started("--on", name, "-n", "2x1"))
+    assert code == 2 and "without a result" in error.splitlines()[-1]
+    assert " put 2 ranks on 1 node, up to 2 on each" in (site / "jobs" / "1.out").read_text()
+    assert not (next((site / "runs").iterdir()) / "records.jsonl").read_text()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,7 +3,7 @@
 from kiviat.placement.binding import BINDINGS
 from kiviat.placement.emit import Emitted, emit
 from kiviat.placement.layout import Layout, Place
-from kiviat.placement.observed import differences
+from kiviat.placement.observed import differences, ranks_on_nodes
 from kiviat.placement.placing import place
 from kiviat.placement.shape import Shape, parse_shape
 
@@ -17,4 +17,5 @@ __all__ = [
     "emit",
     "parse_shape",
     "place",
+    "ranks_on_nodes",
 ]

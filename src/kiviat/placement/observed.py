@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,11 @@ def differences(layout: Layout, ranks: Sequence[Mapping[str, Any]]) -> list[str]
     sockets = {rank: (nodes[rank], *socket) for rank, socket in with_socket.items()}
     wanted = {rank: (requested[rank], layout.places[rank].socket) for rank in sockets}
     return [*(on_nodes or _regrouped("socket", wanted, sockets)), *_bound_elsewhere(layout, observed)]
+
+
+def ranks_on_nodes(ranks: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return the number of ranks on each node, the fullest first; `ranks` is as for `differences`."""
+    return sorted(Counter(map(_node, ranks)).values(), reverse=True)
 
 
 def _node(facts: Mapping[str, Any]) -> Hashable:

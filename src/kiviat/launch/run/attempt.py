@@ -13,7 +13,14 @@ from kiviat.launch.process.processes import Marker
 from kiviat.launch.process.signals import Interrupts
 from kiviat.launch.run.activity import LaunchMonitor
 from kiviat.launch.run.events import Event
-from kiviat.launch.run.launch_record import Records, described, now, refuse_wrong_mpi, said
+from kiviat.launch.run.launch_record import (
+    Records,
+    described,
+    now,
+    refuse_wrong_mpi,
+    refuse_wrong_spread,
+    said,
+)
 from kiviat.launch.run.program import CANNOT_WRITE, Events, Program
 from kiviat.launch.run.supervise import LaunchResult, supervise
 from kiviat.launch.substrates.launch_spec import LaunchSpec
@@ -145,6 +152,7 @@ class Attempt:
         kind = event["event"]
         if kind == "launch":
             refuse_wrong_mpi(self._spec, self._program, event)
+            refuse_wrong_spread(self._spec, event)
             self._launch |= said(self._spec, event)
             self._publish()
         elif kind == "start":

@@ -13,9 +13,10 @@ from kiviat.launch.mpi.vendors import vendors
 from kiviat.launch.run.events import Event
 from kiviat.launch.run.program import Program
 from kiviat.launch.substrates.launch_spec import LaunchSpec
-from kiviat.placement import differences
+from kiviat.placement import differences, ranks_on_nodes
 from kiviat.plan.case import Case
 from kiviat.record import RECORD_SCHEMA, InputError, Metric, Record
+from kiviat.record.units import counted
 from kiviat.record.valid import first_wrong
 
 _UNKNOWN_MPI = "unknown MPI"  # from native/platform/vendor.hpp, if it does not recognise the headers
@@ -191,6 +192,24 @@ def refuse_wrong_mpi(spec: LaunchSpec, program: Program, event: Event) -> None:
                 f"{program.name} was built with {toolchain.mpicxx} ({toolchain.name}), but loads "
                 f"{first_line}; see LD_LIBRARY_PATH and LD_PRELOAD"
             )
+
+
+def refuse_wrong_spread(spec: LaunchSpec, event: Event) -> None:
+    """Raise an error if the job's nodes have other numbers of ranks than requested.
+
+    The mpiexec of an MPI without support of the scheduler starts all ranks on one node without an error.
+    """
+    ranks = event.get("ranks", [])
+    if spec.per_node is None or len(ranks) != spec.world:
+        return
+    seen = ranks_on_nodes(ranks)
+    nodes = -(-spec.world // spec.per_node)
+    if len(seen) != nodes or seen[0] > spec.per_node:
+        raise InputError(
+            f"{spec.command[0]} put {counted(spec.world, 'rank')} on {counted(len(seen), 'node')}, up to "
+            f"{seen[0]} on each, and not on {nodes} with {spec.per_node} on each, as -n or --ppn says; "
+            "choose an MPI that supports the scheduler with --mpi, or place ranks by --launcher"
+        )
 
 
 def now() -> str:

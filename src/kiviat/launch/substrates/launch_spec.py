@@ -22,7 +22,9 @@ class LaunchSpec:
     A substrate fills in everything except the program. `launcher` and `program` are words of the command;
     `environment` is added to the user's; `files` are written to the launch's folder. For a user's own
     command, only the words are known. `layout`: the requested placement, None if the launcher decides.
-    `world`: number of ranks; `timeout_s`: time limit of a case or program, None if the case determines it.
+    `per_node`: the number of ranks that the job has on a node, None if it was not requested or there is a
+    layout. `world`: number of ranks; `timeout_s`: time limit of a case or program, None if the case
+    determines it.
     """
 
     launcher: tuple[str, ...]
@@ -37,6 +39,7 @@ class LaunchSpec:
     oversubscribed: bool = False
     program: tuple[str, ...] = ()
     timeout_s: float | None = None
+    per_node: int | None = None
     # Identity of the launch within its run, and facts that the run has determined.
     run: str = ""
     plan: str = ""

@@ -75,6 +75,7 @@ class Scheduled(Substrate):
             self.kind,
             self.clock,
             options.oversubscribed,
+            per_node=None if layout else options.per_node,
         )
 
     def _places(self, options: LauncherOptions) -> bool:
