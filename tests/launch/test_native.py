@@ -102,6 +102,18 @@ def test_all_launches_of_a_run_have_the_same_launcher(srun: Path, tmp_path: Path
         Scheduled(schedulers()["slurm"]).start(OPENMPI_4, 8, tmp_path, bound)
 
 
+def test_a_rank_has_the_processors_of_its_task(
+    srun: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Since Slurm 22.05, srun once gave each rank of `--on slurm:cpus-per-task=8` one processor."""
+    slurm = Scheduled(schedulers()["slurm"])
+    assert "SRUN_CPUS_PER_TASK" not in slurm.start(OPENMPI_4, 2, tmp_path, PLAIN).environment
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "8")
+    assert slurm.start(OPENMPI_4, 2, tmp_path, PLAIN).environment["SRUN_CPUS_PER_TASK"] == "8"
+    by_mpiexec = replace(PLAIN, launcher="mpiexec -n {ranks}")
+    assert "SRUN_CPUS_PER_TASK" not in slurm.start(OPENMPI_4, 2, tmp_path, by_mpiexec).environment
+
+
 def test_a_job_that_has_so_many_ranks_on_a_node_needs_no_list_of_nodes(tmp_path: Path) -> None:
     """PBS and LSF list no nodes to Kiviat, and every job of `-n 4x4` once ended for want of them."""
     pbs = Scheduled(schedulers()["pbs"])

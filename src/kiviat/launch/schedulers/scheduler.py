@@ -13,7 +13,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -45,8 +45,9 @@ class Scheduler:
     they are tried until the output matches one of `endings`, whose first match counts.
 
     `launcher` starts ranks instead of mpiexec if `pmis` reports the process manager interface that the MPI
-    needs; `binding` are its options that bind ranks to cores. `hosts` lists a job's nodes, on which Kiviat
-    can place ranks. `flags` are options without a value.
+    needs; `binding` are its options that bind ranks to cores, and `passed` its variables that get the value
+    of one of the job. `hosts` lists a job's nodes, on which Kiviat can place ranks. `flags` are options
+    without a value.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Scheduler:
     endings: Mapping[Ending, str]
     launcher: tuple[str, ...] = ()
     pmis: tuple[str, ...] = ()
+    passed: Mapping[str, str] = field(default_factory=dict)
     binding: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()

@@ -63,6 +63,9 @@ class Scheduled(Substrate):
             ]
             binding = self.scheduler.binding if "bind" in options.conditions else ()
             words = [*launcher, *binding, *arguments_of(emitted, folder)]
+            passed = self.scheduler.passed.items()
+            job = os.environ
+            environment |= {name: job[of] for name, of in passed if of in job and name not in job}
             environment |= variables_of(options.arguments, launcher[0])
         return LaunchSpec(
             tuple(words),
