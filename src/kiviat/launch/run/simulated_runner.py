@@ -2,6 +2,7 @@
 
 Simulations are deterministic. So results are stored in the user's cache under a hash of everything they
 depend on: platform, SMPI's options, placement of the ranks, program, case, and variables of the simulator.
+Skipped cases are not stored, because this machine can be the reason, such as its memory or its libraries.
 """
 
 from __future__ import annotations
@@ -258,7 +259,7 @@ class _Work:
             def record(found: Record, start: LaunchSpec = spec) -> None:
                 with self.lock:
                     self.on_record(part, found)
-                if found.outcome != "failed":
+                if found.outcome == "ok":
                     case = next(case for case in part.cases if case.id == found.case)
                     _keep(_key(start, self.binary, case), {"record": found.to_json(), "launch": dict(said)})
 
@@ -331,10 +332,10 @@ def _folder(key: str) -> Path:
 def _kept(key: str) -> dict[str, Any] | None:
     try:
         kept: dict[str, Any] = json.loads((_folder(key) / f"{key}.json").read_text(encoding="utf-8"))
-        Record.from_json(kept["record"])
+        record = Record.from_json(kept["record"])
     except (OSError, ValueError, KeyError, TypeError, InputError):
         return None
-    return kept
+    return kept if record.outcome == "ok" else None  # earlier versions stored skipped cases
 
 
 def _keep(key: str, result: Mapping[str, Any]) -> None:
