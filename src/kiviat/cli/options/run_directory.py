@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.cli.options.request import RunRequest
-from kiviat.launch.substrates.simulated import described_machine
+from kiviat.launch.substrates.simulated import described_machine, refuse_blanks
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine import describe_host
 from kiviat.store import RunDirectory, runs_home
@@ -30,8 +30,11 @@ def new_run(
 ) -> RunDirectory:
     """Create the directory of a new run in the requested folder, for the requested machine.
 
-    `plan`, declared `watts` and `benchmarks` are in the form of run.json.
+    `plan`, declared `watts` and `benchmarks` are in the form of run.json. Raise InputError if a simulation
+    cannot run in the folder.
     """
+    if substrate.machine:
+        refuse_blanks(home_of(request.output).absolute())
     return RunDirectory.create(
         home_of(request.output),
         name,

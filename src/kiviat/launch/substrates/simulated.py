@@ -54,11 +54,12 @@ class Simulated(Substrate):
         return 0
 
     def start(self, toolchain: Toolchain, world: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
-        """Return a launch by smpirun. Raise InputError if `--launcher` is given."""
+        """Return a launch by smpirun. Raise InputError if `--launcher` is given, or `folder` has blanks."""
         if options.launcher:
             raise InputError(
                 f"--launcher {options.launcher!r} does not apply to a simulated machine; leave it out"
             )
+        refuse_blanks(folder)
         layout = _on_cores(layout_of(self.machine.topology(), world, options))
         platform = program_platform(toolchain, self.product)
         words = simulator(toolchain, platform, world, folder / "hosts", lowering.options(self.machine))
@@ -94,6 +95,15 @@ def simulator(
     return preloading(words, platform)
 
 
+def refuse_blanks(folder: Path) -> None:
+    """Raise InputError if smpirun would tear the path of a launch's folder."""
+    if any(character.isspace() for character in str(folder)):
+        raise InputError(
+            f"{folder} contains a blank, which smpirun cannot handle; give another folder by -o or in "
+            "KIVIAT_RUNS"
+        )
+
+
 def preloading(words: Sequence[str], library: Path) -> tuple[str, ...]:
     """Return the words of simulator() with one more library that the simulator preloads.
 
@@ -103,8 +113,7 @@ def preloading(words: Sequence[str], library: Path) -> tuple[str, ...]:
     if any(character.isspace() or character == ":" for character in str(library)):
         raise InputError(
             f"{library} contains a blank or colon, which smpirun cannot handle; set XDG_CACHE_HOME to "
-            "another "
-            "folder"
+            "another folder"
         )
     at = words.index(_BEFORE) + 1
     between = "" if words[at].endswith("=") else ":"
