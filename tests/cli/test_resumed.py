@@ -118,6 +118,9 @@ def test_what_the_command_line_says_again_is_taken(made: Made, monkeypatch: pyte
     assert resume_command(path, RunRequest(where=there, mpi="openmpi")) == (
         f"kiviat run --resume {path} --launcher 'srun -n {{ranks}}' --mpi openmpi --on slurm:partition=debug"
     )
+    monkeypatch.chdir(path.parent)
+    of_own_script = resume_command(path, RunRequest(where=there, script="job.j2", timeout=2.5))
+    assert f" --script {path.parent / 'job.j2'} --timeout 2.5 --on slurm:" in of_own_script
     with pytest.raises(InputError, match=r"without --bind; leave --bind core out"):
         where_it_began(made({**where, "bind": None}), replace(given, bind="core"))
     monkeypatch.setenv("SLURM_JOB_ID", "1")  # inside the job, so that nothing is submitted

@@ -158,7 +158,13 @@ def _same_file(one: Path, other: str) -> bool:
 def resume_command(path: Path, request: RunRequest) -> str:
     """Return the command that resumes the run, with the options that must be repeated."""
     words: list[str] = []
-    given = {"launcher": request.where.launcher, "mpi": request.mpi, "lammps": request.lammps}
+    given = {
+        "launcher": request.where.launcher,
+        "mpi": request.mpi,
+        "lammps": request.lammps,
+        "script": None if request.script is None else str(Path(request.script).absolute()),
+        "timeout": None if request.timeout is None else f"{request.timeout:g}",
+    }
     for name, value in given.items():
         words += [] if value is None else [f"--{name}", value]
     if request.where.on and _is_command("on", request.where.on):
