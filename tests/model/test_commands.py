@@ -250,6 +250,18 @@ def test_what_if_shows_what_was_published_and_the_known_error(
     assert "docs/reference/validation.md" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("shape", "has"), [("2x1", False), ("1x2", True)])
+def test_what_if_shows_published_values_only_of_the_same_places(
+    smpi: Toolchain, capsys: pytest.CaptureFixture[str], shape: str, has: bool
+) -> None:
+    """Values of two ranks within a node once stood beside predictions for two nodes."""
+    words = ["what-if", "cray-opteron", "--set", "mpi.node.latency=2x", "-n", shape, "pingpong"]
+    assert main([*words, "-m", "128K", "--format", "csv"]) == 0
+    head, line = capsys.readouterr().out.splitlines()
+    found = dict(zip(head.split(","), next(csv.reader([line])), strict=True))
+    assert (found["published"] != "") is has
+
+
 ROWS = "benchmark,metric,ranks,bytes,value,unit,per_node,id\npingpong,time,2,8,4 600,ns,1,mine\n"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,6 +18,7 @@ from kiviat.cli.options.substrate import options_of, settled_shape
 from kiviat.cli.subcommands.model_machines import shape_of
 from kiviat.cli.subcommands.run_replay import placed
 from kiviat.cli.text.table import bold, dim, print_rows, print_table
+from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.vendors import SIMULATOR
 from kiviat.launch.process.signals import Interrupted
 from kiviat.launch.programs.replay import refuse_unplaceable, replay, speed_of
@@ -57,11 +58,13 @@ def execute(request: WhatIfRequest) -> int:
         )
     if request.replay:
         records, apart = _replayed(request, read_trace(Path(request.replay)), base, changed)
+        in_order: Collection[str] = ()
     else:
-        records, apart = _simulated(request, base, changed)
+        records, apart, in_order = _simulated(request, base, changed)
     half = len(records) // 2
     pairs = list(zip(records[:half], records[half:], strict=True))
-    known, published = known_errors(base), published_values(base)
+    known = known_errors(base)
+    published = {case: fact for case, fact in published_values(base).items() if case[0] in in_order}
     lines = [line for before, after in pairs for line in _lines(before, after, known, published)]
     if request.format != "table":
         print_rows(lines, request.format)
@@ -74,10 +77,13 @@ def execute(request: WhatIfRequest) -> int:
     return 1 if any(record.outcome == "failed" for record in records) else 0
 
 
-def _simulated(request: WhatIfRequest, base: Machine, changed: Machine) -> tuple[list[Record], bool]:
+def _simulated(
+    request: WhatIfRequest, base: Machine, changed: Machine
+) -> tuple[list[Record], bool, Collection[str]]:
     """Return the records of the base machine, followed by those of the changed one.
 
-    The second value is whether ranks are on several nodes.
+    The second value is whether ranks are on several nodes, the third names the cases whose ranks are where
+    they would be by default, as those of published values are.
     """
     if not request.benchmarks:
         raise InputError("what-if needs something to simulate: benchmarks, or --replay TRACE")
@@ -96,7 +102,15 @@ def _simulated(request: WhatIfRequest, base: Machine, changed: Machine) -> tuple
         for case in _cases(request, ranks)
     ]
     most = max((one.case().world for one in asked), default=0)
-    return simulate(asked, lambda text: None), any(_apart(layout, most) for layout in layouts)
+    cases = [one.case() for one in asked[: len(asked) // 2]]
+    ordered = {world: _is_in_order(base, world, options) for world in {case.world for case in cases}}
+    in_order = {case.id for case in cases if ordered[case.world]}
+    return simulate(asked, lambda text: None), any(_apart(layout, most) for layout in layouts), in_order
+
+
+def _is_in_order(machine: Machine, ranks: int, options: LauncherOptions) -> bool:
+    here, by_default = (layout_of(machine.topology(), ranks, one) for one in (options, LauncherOptions()))
+    return here.places == by_default.places
 
 
 def _apart(layout: Layout, ranks: int) -> bool:
