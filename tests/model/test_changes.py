@@ -91,6 +91,19 @@ def test_another_topology_gets_parameters_that_fit() -> None:
     )
 
 
+def test_a_parameter_of_the_topology_changes_and_those_of_a_variant_stay(tmp_path: Path) -> None:
+    """All that a variant said about its topology was once lost with the first change of it."""
+    path = tmp_path / "wider.toml"
+    path.write_text(
+        'schema = "kiviat.machine/1"\nname = "wider"\ntitle = "t"\nsummary = "s"\nversion = 1\n'
+        'base = "peta4"\n[topology]\nup = [1, 32]\n'
+    )
+    variant = load_machine(path)
+    after = load_machine(path, changes(variant, ["topology.cables=1,2"]))
+    assert after.topology_parameters == {**variant.topology_parameters, "cables": (1, 2)}
+    assert after.topology_parameters["up"] == (1, 32)
+
+
 @pytest.mark.parametrize(
     ("settings", "place", "value"),
     [

@@ -308,8 +308,9 @@ def load_machine(path: Path, changes: Mapping[str, Any] | None = None) -> Machin
 
     Raise InputError for anything invalid.
     """
-    data = _merged(_table(path), changes or {})
-    whole = _with_base(data, path)
+    data = _table(path)
+    # Changes apply to the whole: what a variant inherits, such as the kind of its topology, decides on them.
+    whole = _merged(_with_base(data, path), changes or {})
     if changes:
         whole["base_rows"] = [*whole.get("base_rows", ()), *whole.pop("calibrated_on", ())]
         whole.setdefault("uncalibrated", f"{path.stem} with changes: its fit may not hold for them")
