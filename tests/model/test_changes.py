@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kiviat.machine.modelled.machine import Machine, load_machine
+from kiviat.machine.modelled.machine import Machine, find_machine, load_machine
 from kiviat.machine.modelled.networks import build
 from kiviat.model.changes import assumed_places, changes, scaled
+from kiviat.model.changes import changed as changed_machine
 from kiviat.model.sensitivity import variants
 from kiviat.model.shapes import fitting
 from kiviat.record import InputError
@@ -89,6 +90,34 @@ def test_another_topology_gets_parameters_that_fit() -> None:
         2,
         2,
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "parameters"),
+    [
+        ("peta4", 768, {}),
+        ("peta4", 100, {}),
+        ("peta4", 800, {"down": (32, 25)}),
+        ("slingshot-dragonfly", 2, {}),
+        ("slingshot-dragonfly", 513, {"groups": (9,)}),
+    ],
+)
+def test_another_number_of_nodes_keeps_the_shape_of_the_network(
+    name: str, nodes: int, parameters: dict[str, tuple[int, ...]]
+) -> None:
+    """Any number of nodes, also the present one, once made a tree of full bisection."""
+    before = find_machine(name)
+    after = changed_machine(before, [f"nodes={nodes}"])
+    assert after.nodes == nodes
+    assert after.topology_parameters == {**before.topology_parameters, **parameters}
+    assert (after.hash == before.hash) is (nodes == before.nodes)
+
+
+def test_a_radix_or_a_kind_asks_for_the_full_tree() -> None:
+    peta4 = find_machine("peta4")
+    for setting in ("radix=64", "topology=fat-tree"):
+        tree = changed_machine(peta4, [setting, "nodes=768"]).topology_parameters
+        assert tree == {"down": (32, 24), "up": (1, 32), "cables": (1, 1), "planes": (1,)}
 
 
 def test_a_parameter_of_the_topology_changes_and_those_of_a_variant_stay(tmp_path: Path) -> None:

@@ -184,7 +184,10 @@ def _segment(segment: Segment, level: str, parts: Mapping[str, str]) -> dict[str
 
 
 def _topology(machine: Machine, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return kind and parameters; without parameters, those that fit the number of nodes and the radix."""
+    """Return kind and parameters; without parameters, those that fit the number of nodes and the radix.
+
+    If only the number of nodes is given, the network keeps its shape, such as a taper, as far as possible.
+    """
     named = {
         place.removeprefix("topology."): value
         for place, value in given.items()
@@ -193,6 +196,7 @@ def _topology(machine: Machine, given: Mapping[str, str]) -> dict[str, Any]:
     count = given.get("node.count")
     if not named and count is None:
         return {}
+    shape_given = "kind" in named or "radix" in named
     kind = named.pop("kind", machine.topology_kind)
     radix = _whole(named.pop("radix"), "topology.radix") if "radix" in named else None
     if radix is not None and (named or kind not in WITH_RADIX):
@@ -205,7 +209,10 @@ def _topology(machine: Machine, given: Mapping[str, str]) -> dict[str, Any]:
             if count is None
             else round(_changed(machine.numbers["node.count"], count, "node.count").value)
         )
-        parameters = dict(fitting(kind, nodes, radix))
+        present = None if shape_given else machine.topology_parameters
+        if present is not None and nodes == machine.nodes:
+            return {}
+        parameters = dict(fitting(kind, nodes, radix, present))
     return {"kind": kind, **parameters}
 
 

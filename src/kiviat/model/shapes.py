@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil, isqrt, prod
 
+from kiviat.machine.modelled.networks import Parameters, capacity
 from kiviat.record import InputError
 
 # Default number of ports of a switch: that of current InfiniBand and Slingshot switches.
@@ -12,11 +13,16 @@ _USUAL_RADIX = 64
 WITH_RADIX = ("fat-tree", "dragonfly")
 
 
-def fitting(kind: str, nodes: int, radix: int | None = None) -> Mapping[str, list[int]]:
+def fitting(
+    kind: str, nodes: int, radix: int | None = None, present: Parameters | None = None
+) -> Mapping[str, list[int]]:
     """Return the parameters of a network for `nodes` nodes with switches of `radix` ports.
 
-    Raise InputError if there is none.
+    A tree or dragonfly with `present` parameters keeps them; if it is too small, it gets more branches at the
+    top, or more groups. Raise InputError if there is none.
     """
+    if present is not None and kind in WITH_RADIX:
+        return _grown(kind, nodes, present)
     ports = _USUAL_RADIX if radix is None else radix
     if ports < 4:
         raise InputError(f"a switch of {ports} ports is too small; give a radix of at least 4")
@@ -35,6 +41,15 @@ def fitting(kind: str, nodes: int, radix: int | None = None) -> Mapping[str, lis
             f"no kautz network has {nodes} nodes: give d^k + d^(k-1) of them, such as 12, 36 or 972"
         )
     return {}
+
+
+def _grown(kind: str, nodes: int, present: Parameters) -> dict[str, list[int]]:
+    parameters = {name: list(values) for name, values in present.items()}
+    most = capacity(kind, present)
+    if most is not None and nodes > most:
+        branches = parameters["down" if kind == "fat-tree" else "groups"]
+        branches[-1] = ceil(nodes / (most // branches[-1]))
+    return parameters
 
 
 def _cuboid(nodes: int) -> list[int]:
