@@ -171,6 +171,16 @@ def test_a_node_of_which_only_one_socket_was_measured_is_assumed(tmp_path: Path)
         assert question in machine.open_questions
 
 
+def test_a_network_that_was_not_measured_is_assumed(tmp_path: Path) -> None:
+    """A run within a node once passed for a measurement of the network."""
+    for level, confidence in (("node", "assumed"), ("network", "calibrated")):
+        machine = written(tmp_path, KNOWN, **{level: fit_level(line(1e-6, 5e9))})
+        for place in ("nic.bandwidth", "topology.link", "topology.hop"):
+            assert machine.numbers[place].confidence == confidence, (level, place)
+    given = written(tmp_path, replace(KNOWN, link=1e9), node=fit_level(line(1e-6, 5e9)))
+    assert given.numbers["nic.bandwidth"].confidence == "high"
+
+
 def test_what_is_given_is_not_assumed(tmp_path: Path) -> None:
     given = Structure(2, 2, 4, 10**9, 10**6, "Open MPI", "x", "x", 1.2e9, "said so", 5e9, 4e9, 20e9)
     given = replace(given, collectives="ompi")

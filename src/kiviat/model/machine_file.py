@@ -77,7 +77,8 @@ def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) 
     _compute(text, structure, near or far or _one_of(levels))
 
     text.table("nic")
-    origin = ("given", "high") if structure.link else ("run", "calibrated")
+    of_network = ("run", "calibrated") if far else ("guess", "assumed")
+    origin = ("given", "high") if structure.link else of_network
     text.number("bandwidth", text_of(link, "B/s"), *origin)
     if bucket := structure.bucket:
         text.number("bucket_out", text_of(bucket.out_bytes, "B"), "given", "high")
@@ -91,7 +92,7 @@ def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) 
     text.table("topology")
     text.add('kind = "crossbar"')
     text.number("link", text_of(link, "B/s"), *origin)
-    text.number("hop", "0 s", "run", "calibrated", "included in the latency of the segments")
+    text.number("hop", "0 s", *of_network, "included in the latency of the segments")
 
     text.table("mpi")
     eager, detected = eager_of(levels)
