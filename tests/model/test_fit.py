@@ -193,6 +193,15 @@ def test_what_is_given_is_not_assumed(tmp_path: Path) -> None:
     assert machine.cores == 16
 
 
+def test_a_given_memory_bounds_the_assumed_rate_of_a_core(tmp_path: Path) -> None:
+    """The given memory was once refused as slower than one core, of which nothing was known."""
+    given = replace(KNOWN, memory_bandwidth=20e9)
+    machine = written(tmp_path, given, node=fit_level(line(1e-6, 5e9)))
+    core, memory = machine.numbers["core.memory_bandwidth"], machine.numbers["memory.bandwidth"]
+    assert (core.value, core.confidence) == (20e9, "assumed")
+    assert (memory.value, memory.confidence) == (20e9, "high")
+
+
 @pytest.mark.parametrize(
     ("mpi", "version", "collectives", "aware"),
     [

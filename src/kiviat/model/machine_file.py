@@ -114,7 +114,9 @@ def _one_of(levels: Mapping[str, Fitted]) -> Fitted:
 
 def _compute(text: _Text, structure: Structure, near: Fitted) -> None:
     """Write the tables of cores and memory; an unknown memory is fast enough for messages within a node."""
-    core = structure.core_memory_bandwidth or 2 * _PASSES * near.best_bandwidth
+    enough = 2 * _PASSES * near.best_bandwidth
+    # One core cannot exceed all cores together.
+    core = structure.core_memory_bandwidth or min(enough, structure.memory_bandwidth or math.inf)
     memory = structure.memory_bandwidth or core * structure.sockets * structure.cores
     note = "high enough not to limit messages between two ranks"
     text.table("core")
