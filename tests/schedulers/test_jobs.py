@@ -38,10 +38,10 @@ COMMANDS = (
     "sacct",
 )
 OPTIONS = {
-    "slurm": {"partition": "debug"},
-    "pbs": {"q": "debug"},
-    "lsf": {"q": "debug"},
-    "flux": {"queue": "debug"},
+    "slurm": [("partition", "debug")],
+    "pbs": [("q", "debug")],
+    "lsf": [("q", "debug")],
+    "flux": [("queue", "debug")],
 }
 NAMES = ("slurm", "pbs", "lsf", "flux")
 PLAN = """
@@ -303,7 +303,7 @@ def test_scripts(name: str) -> None:
 def test_templates_say_what_they_lack(tmp_path: Path) -> None:
     template = tmp_path / "t.sh"
     template.write_text("{{ nonsense }}")
-    request = Request("n", tmp_path, "c", 2, None, 5, {})
+    request = Request("n", tmp_path, "c", 2, None, 5, [])
     with pytest.raises(InputError, match="nonsense"):
         render(schedulers()["slurm"], request, template)
     with pytest.raises(InputError, match="No such file"):

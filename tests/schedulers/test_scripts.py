@@ -37,7 +37,7 @@ MARKS = {"slurm": "#SBATCH", "pbs": "#PBS", "lsf": "#BSUB", "flux": "#flux:"}
 
 
 def request(folder: Path) -> Request:
-    return Request("kiviat-quick", folder, "touch ran", 2, None, 5, {})
+    return Request("kiviat-quick", folder, "touch ran", 2, None, 5, [])
 
 
 def directives(name: str, script: str) -> list[str]:
@@ -74,7 +74,7 @@ def test_a_plan_s_name_is_a_name_in_the_script(name: str, own: bool, tmp_path: P
 def test_an_option_is_one_option_of_one_line(name: str, tmp_path: Path) -> None:
     plain = render(schedulers()[name], request(tmp_path))
     for value in ("debug", "select=2:ncpus=4", "span[ptile=4]", "it's of 2 words # and more; --uid=0"):
-        script = render(schedulers()[name], replace(request(tmp_path), options={"q": value}))
+        script = render(schedulers()[name], replace(request(tmp_path), options=[("q", value)]))
         (added,) = set(directives(name, script)) - set(directives(name, plain))
         assert shlex.split(added, comments=False)[1:] in ([f"--q={value}"], ["-q", value])
         assert executed(script, tmp_path) == {"ran"}
@@ -84,13 +84,30 @@ def test_an_option_is_one_option_of_one_line(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("on", "options"),
     [
-        ("slurm:partition=debug,account=ours", {"partition": "debug", "account": "ours"}),
-        ("slurm:nodelist=n1,n2,exclusive", {"nodelist": "n1,n2", "exclusive": ""}),
-        ("slurm", {}),
+        ("slurm:partition=debug,account=ours", [("partition", "debug"), ("account", "ours")]),
+        ("slurm:nodelist=n1,n2,exclusive", [("nodelist", "n1,n2"), ("exclusive", "")]),
+        ("slurm:nodelist=n[1,3],nodes=2", [("nodelist", "n[1,3]"), ("nodes", "2")]),
+        ("slurm:export=ALL,FOO=1,time=5", [("export", "ALL,FOO=1"), ("time", "5")]),
+        ("slurm", []),
+        ("pbs:l=a=1,l=b=2,N=x", [("l", "a=1"), ("l", "b=2"), ("N", "x")]),
+        ("lsf:R=rusage[mem=4000,ngpus=1],x", [("R", "rusage[mem=4000,ngpus=1]"), ("x", "")]),
     ],
 )
-def test_options_may_be_flags_and_lists(on: str, options: dict[str, str]) -> None:
+def test_options_may_be_flags_and_lists(on: str, options: list[tuple[str, str]]) -> None:
     assert options_given(on) == options
+
+
+def test_an_option_may_be_given_twice(tmp_path: Path) -> None:
+    asked = replace(request(tmp_path), options=[("l", "ngpus=1"), ("l", "mem=4gb")])
+    assert directives("pbs", render(schedulers()["pbs"], asked))[-2:] == [
+        "#PBS -l ngpus=1",
+        "#PBS -l mem=4gb",
+    ]
+
+
+def test_a_bracket_is_closed() -> None:
+    with pytest.raises(InputError, match=r"'R=a\[b=1,c=2' has a bracket that is not closed"):
+        options_given("lsf:R=a[b=1,c=2")
 
 
 @pytest.mark.parametrize("on", ["slurm:exclusve", "slurm:=debug", "slurm:exclusive,n2"])
@@ -101,7 +118,7 @@ def test_other_words_are_refused(on: str) -> None:
 
 @pytest.mark.parametrize(("name", "flag"), [("slurm", "exclusive"), ("lsf", "x"), ("flux", "exclusive")])
 def test_a_flag_has_no_value(name: str, flag: str, tmp_path: Path) -> None:
-    script = render(schedulers()[name], replace(request(tmp_path), options={flag: "", "q": "debug"}))
+    script = render(schedulers()[name], replace(request(tmp_path), options=[(flag, ""), ("q", "debug")]))
     dashes = "-" if name == "lsf" else "--"
     assert f"{MARKS[name]} {dashes}{flag}" in directives(name, script)
     assert executed(script, tmp_path) == {"ran"}
@@ -122,7 +139,7 @@ def test_a_flag_has_no_value(name: str, flag: str, tmp_path: Path) -> None:
 )
 def test_an_option_that_would_be_more_is_refused(name: str, options: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"--on {name}:"):
-        render(schedulers()[name], replace(request(tmp_path), options=options))
+        render(schedulers()[name], replace(request(tmp_path), options=[*options.items()]))
 
 
 @pytest.mark.parametrize("odd", [*HOSTILE, "two words", "it's", "100%", "a:b"])

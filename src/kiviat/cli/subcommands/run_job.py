@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,6 +29,7 @@ _FIRST_POLL_S, _LAST_POLL_S, _BACK_OFF = 1.0, 60.0, 1.5
 _LOOK_S, _TELL_S = 1.0, 10.0
 _MOST_BARREN = 2
 _MOST_SILENT = 5
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
 def job_of(request: RunRequest, plan: Plan, expected: Estimate, folder: Path) -> Request:
@@ -43,21 +46,39 @@ def job_of(request: RunRequest, plan: Plan, expected: Estimate, folder: Path) ->
     )
 
 
-def options_given(on: str) -> dict[str, str]:
-    """Return the options after "slurm:"; flags have the value "", and values may contain commas."""
-    scheduler, _, text = on.partition(":")
-    found: dict[str, str] = {}
-    for word in filter(None, text.split(",")):
-        name, equals, value = word.partition("=")
-        if name and equals and value:
-            found[name] = value
-        elif word in schedulers()[scheduler].flags:
-            found[word] = ""
-        elif found and (last := next(reversed(found))) and found[last] and not equals:
-            found[last] += f",{word}"
+def options_given(on: str) -> list[tuple[str, str]]:
+    """Return the options after "slurm:"; flags have the value "", and values may contain commas.
+
+    An option may be given several times, such as "pbs:l=ngpus=1,l=mem=4gb".
+    """
+    name, _, text = on.partition(":")
+    scheduler = schedulers()[name]
+    found: list[tuple[str, str]] = []
+    for word in _words(text):
+        option, equals, value = word.partition("=")
+        variable = equals and scheduler.variables and _VARIABLE.fullmatch(option)
+        if found and found[-1][1] and (variable or not (equals or word in scheduler.flags)):
+            found[-1] = (found[-1][0], f"{found[-1][1]},{word}")
+        elif option and equals and value:
+            found.append((option, value))
+        elif word in scheduler.flags:
+            found.append((word, ""))
         else:
             raise InputError(f"--on: {word!r} is not of the form OPTION=VALUE, such as partition=debug")
     return found
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield the words between commas, except for commas in brackets, such as "rusage[mem=4000,ngpus=1]"."""
+    word = ""
+    for part in text.split(","):
+        word += f",{part}" if word else part
+        if word.count("[") <= word.count("]"):
+            if word:
+                yield word
+            word = ""
+    if word:
+        raise InputError(f"--on: {word!r} has a bracket that is not closed; add ]")
 
 
 def _command(request: RunRequest, folder: Path) -> str:

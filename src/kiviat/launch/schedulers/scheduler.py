@@ -47,7 +47,8 @@ class Scheduler:
     `launcher` starts ranks instead of mpiexec if `pmis` reports the process manager interface that the MPI
     needs; `binding` are its options that bind ranks to cores, and `passed` its variables that get the value
     of one of the job. `hosts` lists a job's nodes, on which Kiviat can place ranks. `flags` are options
-    without a value.
+    without a value. `variables` is true if names of options have small letters, so that in
+    "export=ALL,FOO=1" FOO is a variable of the option before it.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Scheduler:
     binding: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    variables: bool = False
     submit_by_input: bool = False
 
     def is_inside(self, environment: Mapping[str, str]) -> bool:
@@ -191,7 +193,17 @@ class Request:
     ranks: int
     per_node: int | None
     minutes: int
-    options: Mapping[str, str]
+    options: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class _Options:
+    """Options for templates, which loop over `options.items()`; unlike in a dict, names may repeat."""
+
+    pairs: Sequence[tuple[str, str]]
+
+    def items(self) -> Sequence[tuple[str, str]]:
+        return self.pairs
 
 
 def render(scheduler: Scheduler, request: Request, template: Path | None = None) -> str:
@@ -205,10 +217,10 @@ def render(scheduler: Scheduler, request: Request, template: Path | None = None)
     _refuse_folder(request.folder)
     if not request.command.isprintable():
         raise InputError(f"a job script cannot hold {request.command!r}; leave the control characters out")
-    options = {
-        name: _option_value(f"--on {scheduler.name}:{name}={value}", name, value)
-        for name, value in request.options.items()
-    }
+    options = [
+        (name, _option_value(f"--on {scheduler.name}:{name}={value}", name, value))
+        for name, value in request.options
+    ]
     try:
         source = read_text(template, largest_bytes=1 << 20) if template else scheduler.script
         made = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True).from_string(
@@ -223,7 +235,7 @@ def render(scheduler: Scheduler, request: Request, template: Path | None = None)
             nodes=-(-request.ranks // request.per_node) if request.per_node else None,
             minutes=request.minutes,
             hours_minutes=f"{request.minutes // 60:02}:{request.minutes % 60:02}",
-            options=options,
+            options=_Options(options),
         )
     except OSError as error:
         raise InputError(f"--script {template}: {error.strerror}") from None
