@@ -49,6 +49,9 @@ def test_two_runs_with_one_identifier_are_refused(make_run: MakeRun, tmp_path: P
     """Runs that began in the same second on two machines were merged into one."""
     first = make_run().path
     second = shutil.copytree(first, tmp_path / "other" / first.name)
+    assert len(kiviat.load(first, second)) == 2  # a copy has the same results
+    file = second / "run.json"
+    file.write_text(file.read_text().replace('"testbed"', '"another"'))
     with pytest.raises(kiviat.InputError, match="two runs with one identifier"):
         kiviat.load(first, second)
     assert kiviat.compare(first, second).verdict == "no difference"

@@ -176,7 +176,7 @@ class Runs(_Stored, Sequence[Run]):
         self._runs = tuple(found.values())
         by_id: dict[str, Run] = {}
         for run in self._runs:  # results name their run by its identifier
-            if (other := by_id.setdefault(run.id, run)) is not run:
+            if (other := by_id.setdefault(run.id, run)).about != run.about:  # not a copy
                 raise InputError(
                     f"{other.path} and {run.path} are two runs with one identifier, by which results name "
                     "their run; give them one by one"
