@@ -111,6 +111,11 @@ RANKED_TEST(the_way_back_ends_at_the_input, 1, 2, 4) {
       const double residual = fft_residual(signal_seed, t.data.data(), mine.begin, mine.size, shape.n());
       EXPECT(residual < 2);
       std::vector<Complex> wrong = t.data;
+      // Errors count in units of the eps of HPL and LAPACK, 2^-53, times ln n.
+      if (mine.begin == 0) wrong[0] += static_cast<double>(shape.n());
+      const double off = fft_residual(signal_seed, wrong.data(), mine.begin, mine.size, shape.n());
+      if (mine.begin == 0) EXPECT(std::abs(off * std::log(static_cast<double>(shape.n())) * 0x1p-53 - 1) < 1e-6);
+      wrong = t.data;
       wrong[mine.size / 2] *= 1 + 1e-9;
       EXPECT(fft_residual(signal_seed, wrong.data(), mine.begin, mine.size, shape.n()) > fft_threshold);
       wrong[mine.size / 2] = NAN;

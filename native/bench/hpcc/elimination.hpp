@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "bench/hpcc/panel.hpp"
 #include "bench/hpcc/panel_routes.hpp"
 #include "bench/hpcc/row_swaps.hpp"
+#include "bench/hpcc/unit_roundoff.hpp"
 
 namespace kiviat {
 
@@ -157,7 +157,7 @@ class Elimination {
     MPI_Allreduce(MPI_IN_PLACE, greatest, static_cast<int>(std::size(greatest)), MPI_DOUBLE, MPI_MAX, grid_.all);
     if (greatest[4] > 0) return NAN;
     const double scale = greatest[1] * greatest[2] + greatest[3];
-    return greatest[0] / (std::numeric_limits<double>::epsilon() * scale * static_cast<double>(plan_.order));
+    return greatest[0] / (unit_roundoff * scale * static_cast<double>(plan_.order));
   }
 
  private:

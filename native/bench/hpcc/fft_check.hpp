@@ -15,10 +15,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "bench/hpcc/roots.hpp"
+#include "bench/hpcc/unit_roundoff.hpp"
 #include "support/random.hpp"
 
 namespace kiviat {
@@ -40,7 +40,7 @@ inline double fft_residual(std::uint64_t seed, const Complex* back, std::int64_t
     const double off = std::abs(back[j] / static_cast<double>(n) - fft_input(seed, begin + j));
     worst = std::isfinite(off) ? std::max(worst, off) : INFINITY;
   }
-  return worst / (std::log(static_cast<double>(n)) * std::numeric_limits<double>::epsilon());
+  return worst / (std::log(static_cast<double>(n)) * unit_roundoff);
 }
 
 class FftChecksum {
@@ -85,7 +85,7 @@ class FftChecksum {
     double all[4];
     MPI_Allreduce(mine, all, 4, MPI_DOUBLE, MPI_SUM, comm);
     const double off = std::hypot(all[0] - all[2], all[1] - all[3]), n = static_cast<double>(n_);
-    return std::isfinite(off) ? off / (n * std::log(n) * std::numeric_limits<double>::epsilon()) : INFINITY;
+    return std::isfinite(off) ? off / (n * std::log(n) * unit_roundoff) : INFINITY;
   }
 
  private:

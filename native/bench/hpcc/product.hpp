@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <span>
 
+#include "bench/hpcc/unit_roundoff.hpp"
 #include "kernels/blas.hpp"
 #include "support/random.hpp"
 
@@ -56,7 +56,7 @@ class Product {
       if (!std::isfinite(expected_[i]) || !std::isfinite(sums_[i])) return NAN;
       difference = std::max(difference, std::abs(expected_[i])), norm_c = std::max(norm_c, sums_[i]);
     }
-    const double unit = norm_c * norm_x * static_cast<double>(n_) * std::numeric_limits<double>::epsilon();
+    const double unit = norm_c * norm_x * static_cast<double>(n_) * unit_roundoff;
     return difference == 0 ? 0 : difference / unit;
   }
 

@@ -1,8 +1,7 @@
 // PTRANS: C <- C + A^T for matrices distributed block-cyclically over a grid of ranks; all pairs of ranks exchange data
 // at once.
-#include <cfloat>
-
 #include "bench/hpcc/transposition.hpp"
+#include "bench/hpcc/unit_roundoff.hpp"
 #include "support/random.hpp"
 
 using namespace kiviat;
@@ -104,7 +103,7 @@ class Study {
       wrong += !(off == 0);
       most_off = std::max(most_off, std::isnan(off) ? INFINITY : off), most = std::max(most, std::abs(expected));
     });
-    const double residual = t_.worst(most_off) / (DBL_EPSILON * t_.worst(most) * static_cast<double>(matrix_.order));
+    const double residual = t_.worst(most_off) / (unit_roundoff * t_.worst(most) * static_cast<double>(matrix_.order));
     t_.report("residual", residual);
     t_.confirm(wrong == 0, std::to_string(wrong) + " elements of C + A^T are wrong");
   }
