@@ -218,6 +218,30 @@ def test_the_scheduler_is_queried_rarely(
     assert capsys.readouterr().err.count("\n") < 400
 
 
+@pytest.mark.parametrize("failures", [1, 4, 5])
+def test_a_run_that_cannot_be_read_for_a_moment(
+    failures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One failed read over NFS once ended the watching, without a word about the job."""
+    answers: list[Any] = [InputError("run.json: Stale file handle")] * failures
+
+    def read(folder: Path) -> Any:
+        if answers:
+            raise answers.pop()
+        return SimpleNamespace(state="complete")
+
+    monkeypatch.setattr(run_job, "_sleep", lambda seconds, interrupts: None)
+    monkeypatch.setattr(run_job, "read_run", read)
+    scheduler = SimpleNamespace(state_of=lambda job: "gone")
+    job: Any = run_job.Job(scheduler, tmp_path, "", "")  # type: ignore[arg-type]
+    job._job = "7"
+    if failures < 5:
+        assert job._watch(SimpleNamespace(signal=None)) is True
+    else:
+        with pytest.raises(InputError, match="Stale file handle; job 7 may still be running; check with"):
+            job._watch(SimpleNamespace(signal=None))
+
+
 def test_a_job_that_ends_without_results_is_not_sent_for_ever(site: Path) -> None:
     template = site / "broken.sh"
     template.write_text("#!/bin/bash\n# {{ command }}\nexit 1\n")

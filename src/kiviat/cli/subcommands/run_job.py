@@ -117,11 +117,11 @@ class Job:
         while True:
             with Interrupts() as interrupts:
                 self._submit()
-                self._watch(interrupts)
+                complete = self._watch(interrupts)
                 if interrupts.signal is not None:
                     self._cancel()
                     return interrupts.signal
-            if read_run(self._folder).state == "complete":
+            if complete:
                 return None
             before, done = done, self._results()
             barren = 0 if done > before else barren + 1
@@ -172,27 +172,29 @@ class Job:
             raise
         _say(f"{self._scheduler.title} job {self._job}, script {self._folder / SCRIPT_FILE}")
 
-    def _watch(self, interrupts: Interrupts) -> None:
-        """Return when the run is complete or the job has ended.
+    def _watch(self, interrupts: Interrupts) -> bool:
+        """Return True when the run is complete, False when the job has ended without that.
 
         The run's directory is polled continually. The scheduler, which others use, too, is polled at
         increasing intervals, which are reset when the job's state changes.
         """
         state: State | None = None
         told: tuple[State | None, int] = (None, 0)
-        silent, pause_s = 0, _FIRST_POLL_S
+        silent, unread, pause_s = 0, 0, _FIRST_POLL_S
+        gone = False
         began = time.monotonic()
         ask_at, tell_at = began + pause_s, began
         while interrupts.signal is None:
             _sleep(_LOOK_S, interrupts)
             now = time.monotonic()
             self._refuse_vanished()
-            if read_run(self._folder).state == "complete":
-                return
-            if now >= ask_at:
+            complete, unread = self._is_complete(unread)
+            if complete or (gone and not unread):
+                return complete
+            if now >= ask_at and not gone:
                 asked, silent = self._ask(silent)
-                if asked == "gone":
-                    return
+                if gone := asked == "gone":
+                    continue  # the run is read once more, because the job may just have completed it
                 pause_s = min(_LAST_POLL_S, pause_s * _BACK_OFF) if asked == state else _FIRST_POLL_S
                 ask_at, state = now + pause_s, asked or state
             if state and (now >= tell_at or state != told[0]):
@@ -200,6 +202,18 @@ class Job:
                 if (seen := (state, self._results())) != told:
                     _say(f"job {self._job} {state}, {counted(seen[1], 'result')}, {duration(now - began)}")
                 told = seen
+        return False
+
+    def _is_complete(self, unread: int) -> tuple[bool, int]:
+        """Return whether the run is complete and 0; if it cannot be read, False and the failures in a row.
+
+        A network file system may fail once. Raise InputError if this lasts too long.
+        """
+        try:
+            return read_run(self._folder).state == "complete", 0
+        except InputError as error:
+            self._refuse_too_many(unread + 1, error)
+            return False, unread + 1
 
     def _ask(self, silent: int) -> tuple[State | None, int]:
         """Return the job's state and 0.
@@ -211,11 +225,14 @@ class Job:
         try:
             return self._scheduler.state_of(self._job or ""), 0
         except InputError as error:
-            if silent + 1 >= _MOST_SILENT:
-                raise InputError(
-                    f"{error}; job {self._job} may still be running; check with the scheduler"
-                ) from None
+            self._refuse_too_many(silent + 1, error)
             return None, silent + 1
+
+    def _refuse_too_many(self, failures: int, last: InputError) -> None:
+        if failures >= _MOST_SILENT:
+            raise InputError(
+                f"{last}; job {self._job} may still be running; check with the scheduler"
+            ) from None
 
     def _refuse_vanished(self) -> None:
         """Raise InputError if the run's folder is gone, after cancelling the job, which could only fail."""
