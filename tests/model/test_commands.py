@@ -57,12 +57,17 @@ def measured(tmp_path: Path) -> Path:
 
 
 def made_up_run(
-    path: Path, name: str, ranks: list[dict[str, object]], seconds: float, distance: int = 1
+    path: Path,
+    name: str,
+    ranks: list[dict[str, object]],
+    seconds: float,
+    distance: int = 1,
+    benchmark: str = "pingpong",
 ) -> Path:
-    """A run of a ping-pong of 8 B between rank 0 and the rank `distance` away."""
+    """A run of a benchmark with 8 B between rank 0 and the rank `distance` away."""
     machine = MACHINE | {"sockets": 1, "cores": 2, "memory_bytes": 8 * 10**9}
     axes = {} if distance == 1 else {"distance": distance}
-    case = "pingpong/ranks=2/bytes=8" + "".join(f"/{name}={value}" for name, value in axes.items())
+    case = f"{benchmark}/ranks=2/bytes=8" + "".join(f"/{name}={value}" for name, value in axes.items())
     where = {"place": "cyclic"}
     with RunDirectory.create(path / "runs", name, machine=machine, plan=PLAN, where=where) as run:
         run.set_launch(launch(0, 0, outcome="ok", exit=0, ranks=ranks))
@@ -86,6 +91,26 @@ def test_ranks_are_predicted_where_they_ran(
     head, line = capsys.readouterr().out.splitlines()
     found = dict(zip(head.split(","), line.split(","), strict=True))
     assert float(found["model"]) == pytest.approx(seconds, rel=0.05)
+
+
+def test_a_case_without_a_prediction_is_told_with_its_reason(
+    smpi: Toolchain, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Between sockets, the made-up machine has no processor times, so that streams have no rate."""
+    ranks: list[dict[str, object]] = [
+        {"rank": i, "host": "n0", "node": 0, "sockets": str(i)} for i in range(2)
+    ]
+    run = made_up_run(tmp_path, "stream", ranks, 1e-6, benchmark="uniband")
+    reason = "the model limits neither links nor processors in a stream of such messages"
+    assert main(["model", "predict", str(SMALL), str(run)]) == 1
+    said = capsys.readouterr()
+    assert "uncalibrated: it is made up" in said.out
+    assert f"no prediction: uniband/ranks=2/bytes=8: {reason}" in said.err
+    assert main(["model", "predict", str(SMALL), str(run), "--format", "json"]) == 1
+    said = capsys.readouterr()
+    (found,) = json.loads(said.out)
+    assert found["model"] is None and found["reason"].startswith(reason)
+    assert "uncalibrated: it is made up" in said.err
 
 
 def test_a_machine_that_is_too_small_predicts_nothing(

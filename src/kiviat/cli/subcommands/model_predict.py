@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.api.predict import Predicted, predict
 from kiviat.api.runs import read_one
@@ -23,11 +25,14 @@ _COLUMNS: tuple[Column[tuple[Predicted, Summary]], ...] = (
     Column("measured", lambda one: Value(one[1].median, one[0].unit), side=">", key="measured"),
     Column("model", lambda one: Value(one[0].model, one[0].unit), side=">", key="model"),
     Column("error", lambda one: one[0].error, "error", key="error"),
+    Column(None, lambda one: one[0].reason, key="reason"),
 )
 
 
 def execute(request: ModelPredictRequest) -> int:
     """Print each case as measured and as modelled, and each benchmark's median error.
+
+    Return 1 if nothing was predicted.
 
     Raise InputError for simulated and ingested runs.
     """
@@ -35,12 +40,17 @@ def execute(request: ModelPredictRequest) -> int:
     result = predict(machine, read_one(request.run))
     print_warnings(result.warnings)
     found = [(one, one.measured) for one in result.values if one.measured]
-    if request.format == "table":
+    table = request.format == "table"
+    if table:
         found.sort(key=lambda one: (one[0].benchmark, one[0].ranks, one[0].bytes or 0))
         title = f"{bold(machine.name)}, version {machine.version}, hash {machine.hash[:16]}, and run"
         print(f"{title} {result.run.id if result.run else request.run}")
+    if machine.uncalibrated:
+        print(f"uncalibrated: {machine.uncalibrated}", file=sys.stdout if table else sys.stderr)
     print_table(tabled("Predictions", _COLUMNS, found), request.format)
-    if request.format == "table":
+    if table:
         for benchmark, error in result.median_errors().items():
             print(f"{benchmark}: median error {100 * error:.1f} %")
-    return 0
+        for case, reason in {one.case: one.reason for one, _ in found if one.reason}.items():
+            print(f"no prediction: {case}: {reason}", file=sys.stderr)
+    return 0 if any(one.model is not None for one, _ in found) else 1
