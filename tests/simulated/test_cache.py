@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from kiviat.launch.run.simulated_runner import SimulatedCase
+from kiviat.machine.modelled.machine import load_machine
+from kiviat.model.changes import changed
 from kiviat.record import Record
 from kiviat.store.read import load
 from tests.simulated.conftest import SMALL
@@ -60,3 +63,11 @@ def test_a_skipped_case_is_tried_again(machine: Path) -> None:
     for folder in ("first", "again"):
         fresh, row = simulated(machine, folder, "pingpong", "-m", "3000000000")
         assert (fresh, row.outcome) == (True, "skipped")
+
+
+def test_cases_have_the_power_of_their_machine() -> None:
+    """Changes of power.node once had no effect on predictions, which lacked the energy."""
+    plain = load_machine(SMALL)
+    hot = changed(plain, ["power.node=15 W"])
+    assert "watts" not in SimulatedCase(plain, "stream", 2).case().controls
+    assert SimulatedCase(hot, "stream", 2).case().controls["watts"] == "15/node"

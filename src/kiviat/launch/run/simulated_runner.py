@@ -37,6 +37,7 @@ from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine.modelled.machine import Machine
 from kiviat.plan.case import Case
 from kiviat.plan.plan import Plan
+from kiviat.plan.watts import Watts
 from kiviat.record import InputError, Record
 from kiviat.record.cache import cache_folder
 from kiviat.record.case_id import case_id
@@ -68,6 +69,8 @@ class SimulatedCase:
         """Return the case as in plans: one call of the benchmark, in the smallest launch that fits."""
         identity = case_id(self.benchmark, self.ranks, self.bytes, self.axes)
         controls: dict[str, Scalar] = {"mode": "once", "seed": 1}
+        if power := self.machine.number("power.node"):
+            controls["watts"] = Watts(power, "node").control()
         world = least_world(self.ranks, self.axes)
         return Case(identity, self.benchmark, self.ranks, self.bytes, dict(self.axes), controls, world)
 
