@@ -13,7 +13,7 @@ import pytest
 from kiviat.launch.run.simulated_runner import SimulatedCase
 from kiviat.machine.modelled.machine import load_machine
 from kiviat.model.changes import changed
-from kiviat.record import Record
+from kiviat.record import Row
 from kiviat.store.read import load
 from tests.simulated.conftest import SMALL
 
@@ -26,8 +26,8 @@ def machine(tmp_path: Path) -> Path:
     return path
 
 
-def simulated(machine: Path, folder: str, *words: str, **variables: str) -> tuple[bool, Record]:
-    """Return whether the first case was simulated, and its record."""
+def simulated(machine: Path, folder: str, *words: str, **variables: str) -> tuple[bool, Row]:
+    """Return whether the first case was simulated, and its row."""
     command = [sys.executable, "-m", "kiviat.cli.main", "run", *words, "-n", "4"]
     done = subprocess.run(
         [*command, "--on", f"simulated:{machine}", "-o", str(machine.parent / folder)],
