@@ -146,6 +146,42 @@ def test_a_fitted_machine_repeats_what_was_measured(
     assert {line["level"] for line in fitted} and all(abs(line["error"]) < 1e-3 for line in fitted)
 
 
+@pytest.mark.parametrize(
+    ("facts", "memory", "cache"),
+    [
+        ({"memory_bytes": None}, (2e9, "assumed"), (2**20, "assumed")),
+        (
+            {"memory_bytes": 4 * 10**9, "caches": [{"level": 3, "bytes": 2**25, "shared_by": 2}]},
+            (4e9, "high"),
+            (2**25, "high"),
+        ),
+    ],
+)
+def test_sizes_that_the_run_does_not_tell_are_assumed(
+    facts: dict[str, object],
+    memory: tuple[float, str],
+    cache: tuple[float, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An unknown memory once was 1 B, and an unknown cache 1 MiB, both as if the run had shown them."""
+    machine = MACHINE | {"sockets": 1, "cores": 2} | facts
+    ranks = [{"rank": i, "host": "n0", "node": 0, "sockets": "0"} for i in range(2)]
+    with RunDirectory.create(tmp_path, "made-up", machine=machine, plan=PLAN) as run:
+        run.set_launch(launch(0, 0, outcome="ok", exit=0, ranks=ranks))
+        for size in SIZES:
+            seconds = 1e-6 + size / 4e9
+            found = metric(samples=(seconds,) * 3, p50=seconds, mean=seconds, min=seconds)
+            run.append(record(run.id, f"pingpong/ranks=2/bytes={size}", 0, bytes=size, metrics=(found,)))
+        run.finish()
+    monkeypatch.setattr("kiviat.cli.commands.model._print_agreement", lambda *_: None)
+    file = tmp_path / "sizes.toml"
+    assert main(["model", "fit", str(run.path), "-o", str(file)]) == 0
+    numbers = load_machine(file).numbers
+    for place, wanted in (("node.memory", memory), ("node.cache", cache)):
+        assert (numbers[place].value, numbers[place].confidence) == wanted, place
+
+
 def test_a_check_is_the_same_for_people_and_programs(
     smpi: Toolchain, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -188,7 +224,8 @@ def test_a_fit_that_is_refused_leaves_the_file_that_is_there(
 ) -> None:
     file = tmp_path / "kept.toml"
     file.write_text("precious")
-    assert main(["model", "fit", str(measured), "-o", str(file), "--memory-bandwidth", "1 B/s"]) == 2
+    rates = ["--core-memory-bandwidth", "2 GB/s", "--memory-bandwidth", "1 GB/s"]
+    assert main(["model", "fit", str(measured), "-o", str(file), *rates]) == 2
     error = capsys.readouterr().err
     assert str(file) in error and error.count("\n") == 1
     assert file.read_text() == "precious" and list(tmp_path.glob(".kept*")) == []

@@ -15,6 +15,8 @@ from kiviat.record.units import format_value
 
 # Memory passes of a message within a node, with a shared buffer: a read and a write by each rank.
 _PASSES = 4
+# Memory of a core, and the largest cache, if the run does not tell.
+_USUAL_MEMORY_BYTES, _USUAL_CACHE_BYTES = 10**9, 1 << 20
 _HALVES = "an emulated link takes only processor time; half of it at each end"
 _TRAILER = "from this size on, messages wait for tokens even for their last packet"
 _AFTER = "a ping-ping took so much longer than a ping-pong"
@@ -25,17 +27,17 @@ _CROSSING = "messages both ways at once took so much longer than a ping-pong"
 class Structure:
     """Properties of a machine other than message times. `link` is the rate of a stream on a link, in B/s.
 
-    `link_source` names its source. Rates that are None are assumed. `source` and `about` describe the runs
-    and their MPI; `mpi_version`: for example "4.0.2". `collectives` is `mpi.collectives` in the file, empty
-    if the algorithms of the MPI are unknown. `wire_s`: latency of a link, if known. `left_out`:
+    `link_source` names its source. Rates and sizes that are None are assumed. `source` and `about` describe
+    the runs and their MPI; `mpi_version`: for example "4.0.2". `collectives` is `mpi.collectives` in the
+    file, empty if the algorithms of the MPI are unknown. `wire_s`: latency of a link, if known. `left_out`:
     names of disturbed sizes. `one_connection`: two ranks of different nodes use one connection.
     """
 
     nodes: int
     sockets: int
     cores: int
-    memory_bytes: int
-    cache_bytes: int
+    memory_bytes: int | None
+    cache_bytes: int | None
     mpi: str
     source: str
     about: str
@@ -72,8 +74,9 @@ def machine_file(name: str, structure: Structure, levels: Mapping[str, Fitted]) 
     text.number("count", structure.nodes, "run", "high")
     text.number("sockets", structure.sockets, "run", "high")
     text.number("cores", structure.cores, "run", "high")
-    text.number("memory", f"{structure.memory_bytes} B", "run", "high")
-    text.number("cache", f"{structure.cache_bytes} B", "run", "high")
+    cores = structure.sockets * structure.cores
+    text.size("memory", structure.memory_bytes, cores * _USUAL_MEMORY_BYTES)
+    text.size("cache", structure.cache_bytes, _USUAL_CACHE_BYTES)
     _compute(text, structure, near or far or _one_of(levels))
 
     text.table("nic")
@@ -204,6 +207,12 @@ class _Text:
         shown = value if isinstance(value, int) else quoted(value)
         said = f", note = {quoted(note)}" if note else ""
         self.add(f'{key} = {{ value = {shown}, source = "{source}", confidence = "{confidence}"{said} }}')
+
+    def size(self, key: str, seen: int | None, usual: int) -> None:
+        if seen is None:
+            self.number(key, f"{usual} B", "guess", "assumed", "the run does not tell")
+        else:
+            self.number(key, f"{seen} B", "run", "high")
 
     def rate(self, key: str, value: float, given: float | None, note: str) -> None:
         if given is None:
