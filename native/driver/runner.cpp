@@ -34,7 +34,8 @@ struct Members {
 
 Members members_of(const Case& spec, const Benchmark& benchmark, int world) {
   RankRule rule = benchmark.traits.ranks;
-  if (spec.integer("group", 0)) rule.max = 0;  // the limit holds for each group
+  if (const std::int64_t group = spec.integer("group", 0); group > 0 && group <= largest_int)
+    rule = {.min = static_cast<int>(group), .multiple = static_cast<int>(group)};  // the rule holds for each group
   // Uses the largest allowed number of ranks; if none is allowed, those available, so that the trial reports what is
   // needed.
   const int natural = std::max(rule.most(world), std::min(world, rule.min));

@@ -105,19 +105,26 @@ bool Trial::all_agree(const std::string& wrong) {
   return reason.empty();
 }
 
+std::set<int> late_ranks(int ranks, std::uint64_t seed) {
+  if (ranks <= 4) return {0, ranks / 3, ranks / 2, ranks - 1};
+  return {0, ranks / 2, ranks - 1, static_cast<int>(seed % static_cast<std::uint64_t>(ranks))};
+}
+
 bool Trial::separates(const std::function<void()>& operation) {
   // The last rank enters this much later than the others; none may leave earlier. Clocks of different domains agree
   // only approximately, so half of the delay is tolerated; an operation that does not synchronise is off by the whole
   // delay.
   constexpr double delay_s = 200e-6;
-  const double slack_s = session_.global_clock.shared() ? 0 : delay_s / 2;
+  GlobalClock& global = common_clock();
+  global.refresh();
+  const double slack_s = global.shared() ? 0 : delay_s / 2;
   bool separated = true;
-  for (int late = 0; late < std::min(ranks_, 4); ++late) {
+  for (const int late : late_ranks(ranks_, seed_)) {
     MPI_Barrier(comm_);
     if (rank_ == late) clock::wait_until(clock::now() + delay_s);
-    const double entered = session_.global_clock.to_global(clock::now());
+    const double entered = global.to_global(clock::now());
     operation();
-    const double left = session_.global_clock.to_global(clock::now());
+    const double left = global.to_global(clock::now());
     double last_entered, first_left;
     MPI_Allreduce(&entered, &last_entered, 1, MPI_DOUBLE, MPI_MAX, comm_);
     MPI_Allreduce(&left, &first_left, 1, MPI_DOUBLE, MPI_MIN, comm_);

@@ -36,7 +36,7 @@ struct Call {
 // A block of calls: this rank's times, and after reduce(), on rank 0, those of all ranks combined.
 class Block {
  public:
-  explicit Block(std::size_t calls) : calls_(calls), most_(5 * calls, -INFINITY), sum_(calls, 0) {}
+  explicit Block(std::size_t calls) : calls_(calls), most_(5 * calls, -INFINITY), sum_(calls, 0), spans_(calls, 0) {}
 
   void add(std::size_t i, const Call& call, const GlobalClock& global) {
     const double own_s = call.end_s - call.start_s;
@@ -44,23 +44,35 @@ class Block {
     for (std::size_t field = 0; field < 5; ++field) most_[field * calls_ + i] = values[field];
     sum_[i] = own_s;
   }
-  void reduce(MPI_Comm comm, bool root) {
-    const auto to_root = [&](std::vector<double>& values, MPI_Op op) {
-      MPI_Reduce(root ? MPI_IN_PLACE : values.data(), values.data(), static_cast<int>(values.size()), MPI_DOUBLE, op, 0,
-                 comm);
-    };
-    to_root(most_, MPI_MAX);
-    to_root(sum_, MPI_SUM);
+  // Combines the members of each `group`, then all groups; the slowest one counts.
+  void reduce(MPI_Comm group, MPI_Comm all) {
+    to_root(group, most_.data(), 2 * calls_, MPI_MAX);
+    int rank;
+    MPI_Comm_rank(group, &rank);
+    for (std::size_t i = 0; i < calls_; ++i) {
+      spans_[i] = rank == 0 ? most_[i] + most_[calls_ + i] : 0;
+      most_[i] = spans_[i];
+    }
+    std::fill_n(most_.begin() + static_cast<std::ptrdiff_t>(calls_), calls_, 0);
+    to_root(all, most_.data(), most_.size(), MPI_MAX);
+    to_root(all, sum_.data(), sum_.size(), MPI_SUM);
   }
-  double span(std::size_t i) const { return most_[i] + most_[calls_ + i]; }  // first start to last exit
+  const std::vector<double>& spans() const { return spans_; }  // of this rank's group, on its first rank; else 0
+  double span(std::size_t i) const { return most_[i]; }        // first start to last exit, of the slowest group
   double slowest(std::size_t i) const { return most_[2 * calls_ + i]; }
   double quickest(std::size_t i) const { return -most_[3 * calls_ + i]; }
   double latest(std::size_t i) const { return most_[4 * calls_ + i]; }
   double sum(std::size_t i) const { return sum_[i]; }
 
  private:
+  static void to_root(MPI_Comm comm, double* values, std::size_t count, MPI_Op op) {
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Reduce(rank == 0 ? MPI_IN_PLACE : values, values, static_cast<int>(count), MPI_DOUBLE, op, 0, comm);
+  }
+
   std::size_t calls_;
-  std::vector<double> most_, sum_;
+  std::vector<double> most_, sum_, spans_;
 };
 
 }  // namespace
@@ -110,7 +122,7 @@ void Trial::per_call(Operation operation, Calls how) {
     warm = fixed ? call >= warmup_ : worst(clock::now() - begun_s) >= warm_s && call >= 2;
   }
 
-  const GlobalClock& global = session_.global_clock;
+  GlobalClock& global = common_clock();
   double timed_ranks = how.timed;
   MPI_Allreduce(MPI_IN_PLACE, &timed_ranks, 1, MPI_DOUBLE, MPI_SUM, all_);
   // Ranks that share a processor cannot all spin until the start of a window.
@@ -122,6 +134,7 @@ void Trial::per_call(Operation operation, Calls how) {
     const auto n = static_cast<std::size_t>(calls);
     std::vector<Call> noted(n);
     double first_s = 0;
+    global.refresh();
     // One untimed call reloads the caches after the bookkeeping of the last block; a round trip also absorbs the skew
     // of the barrier.
     together();
@@ -160,7 +173,7 @@ void Trial::per_call(Operation operation, Calls how) {
       mine[i] = noted[i].end_s - noted[i].start_s;
       block.add(i, noted[i], global);
     }
-    block.reduce(all_, all_rank_ == 0);
+    block.reduce(comm_, all_);
 
     long missed = 0;
     std::vector<bool> counts(n, true);
@@ -175,7 +188,7 @@ void Trial::per_call(Operation operation, Calls how) {
       most.samples.add(block.slowest(i) / how.divisor);
       least.samples.add(block.quickest(i) / how.divisor);
     }
-    add_group_times(mine, counts, how.divisor);
+    add_group_times(round_trips ? mine : block.spans(), counts, how.divisor);
     MPI_Bcast(&missed, 1, MPI_LONG, 0, all_);
     const bool agreed = starts.window;
     starts.learn(missed, calls);

@@ -9,10 +9,10 @@
 
 namespace kiviat {
 
-Session::Session(MPI_Comm comm)
+Session::Session(MPI_Comm comm, unsigned long domain, GlobalClock::Reading local)
     : world(comm),
       clock_cost_s(clock::cost()),
-      global_clock(comm),
+      global_clock(comm, domain, local),
       group(comm),
       processors_per_rank(host::processors_per_rank(comm)),
       oversubscribed(processors_per_rank < 1),

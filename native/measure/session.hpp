@@ -14,7 +14,8 @@
 namespace kiviat {
 
 struct Session {
-  explicit Session(MPI_Comm world);
+  // Collective over `world`. Only tests pass `domain` and `local`, those of the global clock.
+  explicit Session(MPI_Comm world, unsigned long domain = clock::domain(), GlobalClock::Reading local = clock::now);
 
   MPI_Comm world;
   int rank = 0, size = 1;

@@ -86,6 +86,9 @@ Trial::Trial(const Case& spec, const Benchmark& benchmark, Session& session, MPI
   // Groups use different payloads, so that messages from another group are detected.
   if (group) seed_ = mix(seed_ + static_cast<std::uint64_t>(all_rank_ / group_ranks));
   payload_seed_ = seed_;
+  // Positions in one rank's buffer are displacements in another's window, so all have one size.
+  if (benchmark.traits.buffers && text("cache") == "off")
+    rotated_bytes_ = 2 * static_cast<std::size_t>(members_.maximum(static_cast<double>(session.cache_bytes)));
 }
 
 // Throws Skip on all ranks if any has less than MPI_THREAD_MULTIPLE, because a library may provide different levels on
@@ -96,6 +99,13 @@ void Trial::refuse_fewer_threads() const {
   if (worst(level < MPI_THREAD_MULTIPLE) > 0)
     throw Skip(benchmark_.name +
                " needs MPI_THREAD_MULTIPLE: give --threads multiple, and use an MPI that supports that level");
+}
+
+// The clock of the session is renewed by all ranks together.
+GlobalClock& Trial::common_clock() {
+  if (session_.global_clock.shared() || all_ranks_ == session_.size) return session_.global_clock;
+  if (!clock_) clock_ = std::make_unique<GlobalClock>(all_);
+  return *clock_;
 }
 
 Trial::~Trial() {
@@ -116,10 +126,13 @@ std::int64_t Trial::integer(std::string_view axis) const { return to_integer(tex
 
 std::string Trial::text(std::string_view axis) const { return spec_.text(axis, benchmark_.axis(axis)->fallback); }
 
+void Trial::refuse_rotation(std::string_view who) const {
+  if (rotated_bytes_) throw Skip("cache=off: " + std::string(who) + " always uses the same buffer; leave cache out");
+}
+
 Buffer& Trial::buffer(std::size_t bytes) {
-  const bool rotates = text("cache") == "off";
-  if (rotates) host::sends_from_memory(true);
-  return allocated(bytes, rotates ? 2 * session_.cache_bytes : 0);
+  if (rotated_bytes_) host::sends_from_memory(true);
+  return allocated(bytes, rotated_bytes_);
 }
 
 Buffer& Trial::checked_buffer(std::size_t bytes) { return allocated(host::carries_payload() ? bytes : 0, 0); }

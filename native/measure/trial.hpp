@@ -8,6 +8,7 @@
 #include <iosfwd>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,6 +48,10 @@ struct Piece {
   int sender;
   std::size_t offset = 0;
 };
+
+// The ranks for which a barrier must be seen to wait, four at most: a stage of it may concern some ranks only, such as
+// those of the last node.
+std::set<int> late_ranks(int ranks, std::uint64_t seed);
 
 // One run of a benchmark: passed to its function, which declares buffers and expected data and then calls one sampler.
 class Trial {
@@ -163,6 +168,8 @@ class Trial {
   // Within a study: records the verdict of its own check, whose result may differ between ranks; `reason` describes the
   // error if not `good`. The reason of the lowest failing rank is kept. Returns whether all ranks are good. Collective.
   bool confirm(bool good, const std::string& reason);
+  // Throws Skip if the case wants rotating buffers, which what is named by `who` cannot use.
+  void refuse_rotation(std::string_view who) const;
   // Returns whether all calls take equally long, so that one is enough (mode once).
   bool deterministic() const { return result_.mode == "once"; }
   // Within a study: returns the time in seconds of `calls` calls of `operation` after a common start, of the slowest
@@ -204,6 +211,7 @@ class Trial {
   // Collective.
   void add_group_times(std::span<const double> mine, const std::vector<bool>& counts, double divisor);
   void derive_rates(double messages);
+  GlobalClock& common_clock();  // of all members. Collective
   void refuse_missing_memory();
   void refuse_fewer_threads() const;
 
@@ -222,6 +230,8 @@ class Trial {
   Result result_;
   std::unique_ptr<KernelLog> kernels_;  // created by the first measured kernel
   std::optional<pages::Small> small_pages_;
+  std::unique_ptr<GlobalClock> clock_;  // of members that are not all ranks
+  std::size_t rotated_bytes_ = 0;       // least size of a buffer that is not to stay in any member's cache
 
   struct Expectation {
     Buffer* buffer;

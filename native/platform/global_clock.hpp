@@ -31,6 +31,7 @@ class GlobalClock {
   // Conversion between readings of the local clock and the global time, in seconds.
   double to_global(double local_s) const { return local_s + offset_at(local_s); }
   double to_local(double global_s) const;
+  double last_s() const { return last_; }  // local time of the latest estimate
   // Returns whether all ranks read the same clock, so that offsets are 0.
   bool shared() const { return shared_; }
 

@@ -218,6 +218,41 @@ RANKED_TEST(the_slowest_group_counts, 4) {
   }
 }
 
+// The clocks of the second half of the ranks are a millisecond behind, unknown to their ranks.
+double behind_s = 0;
+double behind() { return clock::now() - behind_s; }
+
+RANKED_TEST(times_of_groups_do_not_depend_on_the_clocks_of_others, 4) {
+  behind_s = world.rank < 2 ? 0 : 1e-3;
+  Session session(world.comm, static_cast<unsigned long>(world.rank), behind);
+  const Result result = run_trial(
+      session, {{"group", "2"}, {"report", "all"}, {"mode", "fixed"}, {"iterations", "20"}, {"sync", "barrier"}},
+      [&](Trial& t) { t.per_call([&](std::int64_t) { spin(50e-6); }); });
+  if (world.rank != 0) return;
+  EXPECT(*of(result, "time").p50 >= 50e-6);
+  EXPECT(*of(result, "time").min < 1e-3);
+  EXPECT(*of(result, "time").p50 >= *of(result, "time_group_0").p50);
+}
+
+RANKED_TEST(clocks_are_compared_again_within_a_case, 2, 4) {
+  Session session(world.comm, static_cast<unsigned long>(world.rank));  // each rank has a clock of its own
+  const double begun_s = clock::now();
+  const Result result = run_trial(session, {{"budget_s", "1"}, {"target", "0"}, {"max_samples", "1000000"}},
+                                  [&](Trial& t) { t.per_call([&](std::int64_t) { spin(100e-6); }); });
+  const double ended_s = clock::now();
+  EXPECT(said(result) == "ok: -");
+  EXPECT(ended_s - session.global_clock.last_s() < 0.6 * (ended_s - begun_s));
+  if (world.size == 4)  // and if other ranks wait
+    EXPECT(run_case({"id", "barrier", {{"ranks", "2"}, {"budget_s", "0.2"}}}, session).outcome == "ok");
+}
+
+RANKED_TEST(groups_of_any_number_follow_the_rule_of_the_benchmark, 2) {
+  Session session(world.comm);
+  const Result result = run_case({"id", "bt", {{"group", "1"}, {"class", "S"}}}, session);
+  EXPECT(result.ranks == 2);  // two groups, although BT runs on squares of numbers
+  EXPECT(said(result) == "ok: -");
+}
+
 // --- payload checks ----------------------------------------------------------------------------------
 
 RANKED_TEST(what_arrives_passes, 1, 2, 4) {
@@ -334,6 +369,26 @@ RANKED_TEST(a_barrier_that_does_not_wait_is_found, 2, 4) {
   };
   EXPECT(check(true) == "passed");
   EXPECT(check(false) == "failed");
+}
+
+RANKED_TEST(barriers_are_seen_to_wait_for_ranks_of_all_nodes, 1) {
+  for (const int ranks : {1, 2, 3, 4}) EXPECT(late_ranks(ranks, 1).size() == static_cast<std::size_t>(ranks));
+  for (const int ranks : {5, 8, 100, 16'384})
+    for (const std::uint64_t seed : {0, 1, 7}) {
+      const std::set<int> late = late_ranks(ranks, seed);
+      EXPECT(late.size() <= 4);
+      for (const int rank : {0, ranks / 2, ranks - 1}) EXPECT(late.contains(rank));
+      EXPECT(*late.rbegin() < ranks);
+    }
+}
+
+RANKED_TEST(windows_are_equally_large_if_caches_are_not, 2) {
+  Session session(world.comm);
+  session.cache_bytes = world.rank == 0 ? 4 << 20 : 1 << 18;
+  for (const char* benchmark : {"put", "get"}) {
+    const Words words{{"cache", "off"}, {"bytes", "65536"}, {"mode", "fixed"}, {"iterations", "200"}};
+    EXPECT(said(run_case({"id", benchmark, words}, session)) == "ok: -");
+  }
 }
 
 // --- number and duration of samples ---------------------------------------------------------------

@@ -153,6 +153,7 @@ class Study {
 }  // namespace
 
 static void hpl(Trial& t) {
+  t.refuse_rotation("the factorisation");
   Study study(t);
   t.study(std::ref(study));
 }

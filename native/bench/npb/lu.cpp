@@ -112,6 +112,7 @@ class Program {
 }  // namespace
 
 static void lu(Trial& t) {
+  t.refuse_rotation("the program");
   Program program(t);
   t.study(std::ref(program));
 }

@@ -173,7 +173,7 @@ class OneSided {
   std::byte* exposed_ = nullptr;
   MPI_Win window_ = MPI_WIN_NULL;
   MPI_Group partner_ = MPI_GROUP_NULL;
-  std::uint64_t seed_ = 0;
+  std::uint64_t seed_ = trial_.seed();
 };
 
 }  // namespace kiviat

@@ -220,6 +220,7 @@ std::vector<Quantity> congestion_reports() {
 }  // namespace
 
 static void congestion(Trial& t) {
+  t.refuse_rotation("the traffic of victims and congestors");
   CongestionStudy study(t);
   t.study(std::ref(study));
 }

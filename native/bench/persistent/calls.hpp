@@ -3,15 +3,9 @@
 #pragma once
 
 #include "measure/trial.hpp"
-#include "support/failure.hpp"
 #include "support/optional_call.hpp"
 
 namespace kiviat {
-
-// Throws Skip if the case wants rotating buffers, which a request that is bound to one buffer cannot use.
-inline void refuse_rotation(const Trial& t) {
-  if (t.text("cache") == "off") throw Skip("cache=off: a persistent request always uses the same buffer; leave it out");
-}
 
 // A collective that `init(request)` sets up at its first call, when all ranks are known to have their buffers. That
 // call belongs to the first check, or to the warm-up.
@@ -39,7 +33,7 @@ class PersistentCollective {
 // Times the collective that `init` sets up. Collective.
 template <class Init>
 void persistent_calls(Trial& t, Init init) {
-  refuse_rotation(t);
+  t.refuse_rotation("a persistent request");
   PersistentCollective once(init);
   t.per_call([&](std::int64_t) { once(); });
 }

@@ -109,7 +109,7 @@ class PartitionedPingPong {
 }  // namespace
 
 static void partitioned_pingpong(Trial& t) {
-  refuse_rotation(t);
+  t.refuse_rotation("a persistent request");
   PartitionedPingPong study(t);
   t.study(std::ref(study));
 }

@@ -93,7 +93,7 @@ class PersistentPingPong {
 }  // namespace
 
 static void persistent_pingpong(Trial& t) {
-  refuse_rotation(t);
+  t.refuse_rotation("a persistent request");
   PersistentPingPong study(t);
   t.study(std::ref(study));
 }
