@@ -238,7 +238,7 @@ RANKED_TEST(exchanges_send_what_their_patterns_say, 2, 4) {
                             {.sampling = Sampling::study, .reports = {{"patterns", "1", "higher"}}}};
   const Case spec{"case", "fabricated", {}};
   Trial trial(spec, benchmark, session, world.comm);
-  Exchange exchange(trial, 1000);
+  Exchange exchange(trial, 1000, Exchange::Calls::rotate);
   const int ranks = world.size, rank = world.rank;
   std::vector<std::pair<Pattern, std::vector<Method>>> patterns;
   const std::vector<Method> all(methods.begin(), methods.end());

@@ -36,11 +36,16 @@ class BEffStudy {
         extent_(t.text("version") == "full" ? b_eff_full : b_eff_quick),
         largest_(largest_of(t)),
         loop_s_(seconds_of_axis(t, "loop_ms")),
-        exchange_(t, largest_),
+        exchange_(t, largest_, Exchange::Calls::rotate),
         sizes_(b_eff_sizes(largest_, extent_.every_size)) {
     host::sends_from_memory(true);  // which the definition demands, and Exchange does
     choose_patterns();
   }
+  ~BEffStudy() {
+    if (pair_ != MPI_COMM_NULL) MPI_Comm_free(&pair_);
+  }
+  BEffStudy(const BEffStudy&) = delete;
+  BEffStudy& operator=(const BEffStudy&) = delete;
 
   void operator()() {
     std::vector<std::string> names, bytes;
@@ -158,20 +163,20 @@ class BEffStudy {
   // Ping-pong between ranks 0 and 1 alone, at the largest size and at one byte.
   void pingpong() {
     const bool plays = t_.rank() < 2;
-    MPI_Comm pair;
-    MPI_Comm_split(t_.comm(), plays ? 0 : MPI_UNDEFINED, t_.rank(), &pair);
+    const std::array sizes{std::int64_t{1}, largest_};
+    MPI_Comm_split(t_.comm(), plays ? 0 : MPI_UNDEFINED, t_.rank(), &pair_);
+    for (const std::int64_t bytes : sizes) exchange_.verify_round_trip(pair_, static_cast<int>(bytes));
     double trip_s[2] = {};
     if (plays) {
       int index = 0;
-      for (const std::int64_t bytes : {std::int64_t{1}, largest_}) {
-        const auto trip = [&] { exchange_.round_trip(pair, static_cast<int>(bytes)); };
+      for (const std::int64_t bytes : sizes) {
+        const auto trip = [&] { exchange_.round_trip(pair_, static_cast<int>(bytes)); };
         trip();
         const auto loops = t_.deterministic() ? 1 : std::clamp<std::int64_t>(largest_ / bytes, 10, 300);
         const double start_s = clock::now();
         for (std::int64_t i = 0; i < loops; ++i) trip();
         trip_s[index++] = (clock::now() - start_s) / static_cast<double>(loops);
       }
-      MPI_Comm_free(&pair);
     }
     t_.together(!plays);
     t_.report("pingpong_latency", trip_s[0] / 2);
@@ -185,6 +190,7 @@ class BEffStudy {
   std::array<double, methods.size()> call_s_{};  // duration of a call by each method, at the latest size measured
   std::array<std::int64_t, methods.size()> first_loops_{};
   Exchange exchange_;
+  MPI_Comm pair_ = MPI_COMM_NULL;  // of ranks 0 and 1, for the ping-pong
   std::vector<std::int64_t> sizes_;
   std::vector<std::pair<Pattern, Kind>> patterns_;
 };

@@ -19,7 +19,7 @@ class Dense {
         phases_(phases),
         phase_of_(std::move(phase_of)),
         phase_s_(seconds_of_axis(t, "phase_ms")),
-        exchange_(t, bytes_of(t), 2),
+        exchange_(t, bytes_of(t), Exchange::Calls::repeat, 2),
         calls_(phases),
         seconds_(phases) {}
 

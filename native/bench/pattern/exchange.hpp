@@ -72,16 +72,19 @@ inline Pattern grid_pattern(std::string name, const std::vector<int>& dims, cons
   return pattern;
 }
 
-// Messages of up to `largest` bytes. Their positions rotate through buffers of `room` bytes, so that successive calls
+// Messages of up to `largest` bytes. If calls `rotate`, or with cache=off, their positions do, so that successive calls
 // use data that is not in the cache.
 class Exchange {
  public:
+  enum class Calls { repeat, rotate };
+
   // Allocates room for `messages` messages of a rank per call; a grid of three dimensions has six.
-  Exchange(Trial& t, std::size_t largest, std::size_t messages = 6)
+  Exchange(Trial& t, std::size_t largest, Calls calls, std::size_t messages = 6)
       : trial_(t),
-        room_(messages * std::max<std::size_t>(largest, 1)),
-        out_(t.buffer(room_)),
-        in_(t.buffer(room_)),
+        rotates_(calls == Calls::rotate || t.text("cache") == "off"),
+        out_(t.buffer(messages * std::max<std::size_t>(largest, 1))),
+        in_(t.buffer(messages * std::max<std::size_t>(largest, 1))),
+        room_(std::min(out_.total_bytes(), in_.total_bytes())),
         counts_(4 * static_cast<std::size_t>(t.ranks())),
         requests_(2 * messages) {}
 
@@ -93,7 +96,7 @@ class Exchange {
 
   void operator()(Method method) {
     const std::size_t step = pattern_.mine.size() * static_cast<std::size_t>(bytes_);
-    if (at_ + step > room_) at_ = 0;
+    if (!rotates_ || at_ + step > room_) at_ = 0;
     switch (method) {
       case Method::sendrecv:
         sendrecv();
@@ -116,6 +119,19 @@ class Exchange {
     if (rank == 0) MPI_Send(from, bytes, MPI_BYTE, 1, 0, pair);
     MPI_Recv(to, bytes, MPI_BYTE, 1 - rank, 0, pair, MPI_STATUS_IGNORE);
     if (rank == 1) MPI_Send(from, bytes, MPI_BYTE, 0, 0, pair);
+  }
+
+  // Checks before and after the measurement that both messages of a round trip arrive intact. Collective; `pair` is
+  // null on all other ranks.
+  void verify_round_trip(MPI_Comm pair, int bytes) {
+    trial_.forget_payload();
+    if (pair != MPI_COMM_NULL) {
+      trial_.sends(out_, static_cast<std::size_t>(bytes));
+      trial_.expects(in_, {{0, static_cast<std::size_t>(bytes), 1 - trial_.rank(), 0}});
+    }
+    trial_.verify_twice([this, pair, bytes](std::int64_t) {
+      if (pair != MPI_COMM_NULL) round_trip(pair, bytes);
+    });
   }
 
   // Checks before and after the measurement that the messages of the pattern arrive intact with this method. Returns
@@ -168,8 +184,9 @@ class Exchange {
   }
 
   Trial& trial_;
-  std::size_t room_, at_ = 0;
+  bool rotates_;
   Buffer &out_, &in_;
+  std::size_t room_, at_ = 0;  // of both buffers; position of the next call
   Pattern pattern_;
   int bytes_ = 0;
   std::vector<int> counts_;

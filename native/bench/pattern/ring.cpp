@@ -13,7 +13,10 @@ constexpr std::array ring_methods = {Method::sendrecv, Method::nonblocking};
 class RingStudy {
  public:
   explicit RingStudy(Trial& t)
-      : t_(t), long_bytes_(t.integer("long")), as_hpcc_(t.text("rule") == "hpcc"), exchange_(t, long_bytes_) {}
+      : t_(t),
+        long_bytes_(t.integer("long")),
+        as_hpcc_(t.text("rule") == "hpcc"),
+        exchange_(t, long_bytes_, Exchange::Calls::repeat) {}
 
   void operator()() {
     const int latency_rings = t_.count_of("latency_rings"), bandwidth_rings = t_.count_of("bandwidth_rings");

@@ -1,6 +1,7 @@
 // Ping-pong of one pair while other ranks sleep, or of many disjoint pairs at once.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -40,10 +41,12 @@ class RoundTrips {
     t_.verify([&](std::int64_t) { (*this)(peer, bytes); });
   }
 
-  // Returns half of the round-trip time in seconds on the lower rank of the pair; NaN on others. It is the median of
-  // batches that together last about `budget_s`, or of a single round trip if that takes longer. Only the pair takes
-  // part.
-  double half_s(int peer, std::int64_t bytes, double budget_s) {
+  enum class Of { median, least };
+
+  // Returns half of the round-trip time in seconds on the lower rank of the pair; NaN on others. It is the median or
+  // the least of batches that together last about `budget_s`, or of a single round trip if that takes longer. Only the
+  // pair takes part.
+  double half_s(int peer, std::int64_t bytes, double budget_s, Of of = Of::median) {
     if (peer == MPI_PROC_NULL) return NAN;
     if (t_.deterministic()) budget_s = 0;  // 0: a single round trip
     (*this)(peer, bytes);                  // warm-up
@@ -57,7 +60,8 @@ class RoundTrips {
       if (taken_s >= budget_s / 8) halves_s.push_back(taken_s / static_cast<double>(2 * calls)), spent_s += taken_s;
       calls = agreed(peer, next_batch(calls, taken_s, spent_s, budget_s));
     }
-    return leads(peer) ? median(std::move(halves_s)) : NAN;
+    if (!leads(peer)) return NAN;
+    return of == Of::least ? std::ranges::min(halves_s) : median(std::move(halves_s));
   }
 
  private:
