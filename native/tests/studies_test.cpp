@@ -80,6 +80,7 @@ RANKED_TEST(the_matrix_has_every_pair_at_its_place, 4) {
   for (const char* concurrent : {"0", "1"}) {
     const Result result = in_network(world, network, "all_pairs", {{"concurrent", concurrent}, {"long", "1000"}});
     EXPECT(result.check == "passed");
+    EXPECT(result.tables.empty() == (world.rank != 0));
     if (world.rank != 0) continue;
     Table latency = table(result, "latency"), bandwidth = table(result, "bandwidth");
     for (std::size_t i = 0; i < 4; ++i) {

@@ -59,10 +59,12 @@ class AllPairsStudy {
     const std::size_t ranks = row.size();
     std::vector<std::string> names;
     for (std::size_t rank = 0; rank < ranks; ++rank) names.push_back(std::to_string(rank));
-    Table& table = t_.table(quantity, unit, better, {{"rank", names}, {"partner", names}});
-    MPI_Gather(row.data(), static_cast<int>(ranks), MPI_DOUBLE, table.values.data(), static_cast<int>(ranks),
-               MPI_DOUBLE, 0, t_.comm());
-    if (t_.rank() != 0) return;
+    // Only rank 0 has the table, of which many ranks of a node would fill its memory.
+    Table* whole = t_.rank() == 0 ? &t_.table(quantity, unit, better, {{"rank", names}, {"partner", names}}) : nullptr;
+    MPI_Gather(row.data(), static_cast<int>(ranks), MPI_DOUBLE, whole ? whole->values.data() : nullptr,
+               static_cast<int>(ranks), MPI_DOUBLE, 0, t_.comm());
+    if (!whole) return;
+    Table& table = *whole;
     std::vector<double> pairs;
     for (std::size_t rank = 0; rank < ranks; ++rank)
       for (std::size_t other = rank + 1; other < ranks; ++other)
