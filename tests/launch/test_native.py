@@ -102,6 +102,18 @@ def test_all_launches_of_a_run_have_the_same_launcher(srun: Path, tmp_path: Path
         Scheduled(schedulers()["slurm"]).start(OPENMPI_4, 8, tmp_path, bound)
 
 
+def test_a_binding_that_nothing_makes_is_refused(tmp_path: Path) -> None:
+    """`--bind core` was once ignored with Cray MPICH, and inside jobs of Flux."""
+    bound, cray = LauncherOptions(bind="core", root=False), made("craympich", "8.1.25")
+    with pytest.raises(InputError, match=r"how mpiexec binds ranks of Cray MPICH; .* --launcher"):
+        Native().start(cray, 2, tmp_path, bound)
+    flux = Scheduled(schedulers()["flux"])
+    with pytest.raises(InputError, match=r"how flux run binds ranks of MPICH; .* --launcher"):
+        flux.start(MPICH_4, 2, tmp_path, bound)
+    assert flux.start(made("mpt", "2.28"), 2, tmp_path, bound).environment["MPI_DSM_DISTRIBUTE"] == "1"
+    assert flux.start(MPICH_4, 2, tmp_path, PLAIN).launcher == ("flux", "run", "-n", "2")
+
+
 def test_a_rank_has_the_processors_of_its_task(
     srun: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,7 +63,8 @@ def launcher(
 ) -> list[str]:
     """Return the words before the program; `placed` are the arguments that place the ranks.
 
-    Raise InputError if ranks are to be placed or bound by mpiexec's options, and `--launcher` is another one.
+    Raise InputError if ranks are to be placed or bound by mpiexec's options, and `--launcher` is another one,
+    or if it is not known how mpiexec binds them.
     """
     if options.launcher:
         words = [word.replace("{ranks}", str(world)) for word in shlex.split(options.launcher)]
@@ -74,9 +75,28 @@ def launcher(
                 "give it such options of its own, and leave these out"
             )
         return [*words, *placed]
-    added = [argument for need in _needs(toolchain, options) for argument in need.arguments]
+    needs = _needs(toolchain, options)
+    binding = [argument for need in needs if "bind" in need.when for argument in need.arguments]
+    refuse_unbound(toolchain, options, toolchain.mpiexec.name, binding)
+    added = [argument for need in needs for argument in need.arguments]
     added += _exports(toolchain, options)
     return [str(toolchain.mpiexec), "-n", str(world), *added, *placed, *options.arguments]
+
+
+def refuse_unbound(
+    toolchain: Toolchain, options: LauncherOptions, launcher: str, binding: Sequence[str] = ()
+) -> None:
+    """Raise InputError if ranks are to be bound, and nothing binds them.
+
+    `binding`: what the launcher has for it; without that, variables of the MPI may bind.
+    """
+    if "bind" not in options.conditions or binding:
+        return
+    if not any("bind" in need.when and need.environment for need in _needs(toolchain, options)):
+        raise InputError(
+            f"--bind {options.bind}: Kiviat does not know how {launcher} binds ranks of "
+            f"{toolchain.vendor.title}; leave it out, and bind them by options of --launcher"
+        )
 
 
 def _exports(toolchain: Toolchain, options: LauncherOptions) -> list[str]:

@@ -61,6 +61,7 @@ class Scheduled(Substrate):
             launcher = [
                 word.format(ranks=world, pmi=toolchain.vendor.pmi) for word in self.scheduler.launcher
             ]
+            mpiexec.refuse_unbound(toolchain, options, " ".join(launcher[:2]), self.scheduler.binding)
             binding = self.scheduler.binding if "bind" in options.conditions else ()
             words = [*launcher, *binding, *arguments_of(emitted, folder)]
             passed = self.scheduler.passed.items()
