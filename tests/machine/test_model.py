@@ -63,6 +63,15 @@ def test_every_machine_file_loads_and_describes_itself(name: str) -> None:
     assert lowering.options(machine)["smpi/async-small-thresh"].isdecimal()
 
 
+def test_an_eager_limit_beyond_an_int_is_the_largest_int() -> None:
+    """SMPI once ended with an error on 4 GB, which says that no message waits."""
+    for text, option in (("4 GB", "2147483647"), ("64 KiB", "65536")):
+        eager = {"value": text, "source": "P3", "confidence": "assumed"}
+        machine = load_machine(FOLDER / "cray-opteron.toml", {"mpi": {"eager": eager}})
+        options = lowering.options(machine)
+        assert options["smpi/async-small-thresh"] == options["smpi/send-is-detached-thresh"] == option
+
+
 @each_machine
 def test_calibration_is_named_or_its_lack_explained(name: str) -> None:
     machine = find_machine(name)

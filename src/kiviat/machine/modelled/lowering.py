@@ -9,6 +9,7 @@ from kiviat.machine.modelled.machine import LEVELS, MPICH_VERSIONS, Machine, seg
 _LIST_END = "-"
 _UNLIMITED = 1e15  # in B/s
 _NEVER_BYTES = 1e18  # longer than any message
+_MOST_BYTES = 2**31 - 1  # SMPI's options are of C's type int
 
 
 class _Lines:
@@ -154,7 +155,7 @@ def _cores(
 
 def options(machine: Machine) -> dict[str, str]:
     """Return SMPI's configuration, passed to smpirun as --cfg name:value."""
-    eager = str(int(machine.numbers["mpi.eager"].value))
+    eager = str(min(int(machine.numbers["mpi.eager"].value), _MOST_BYTES))
     collectives = machine.words["mpi.collectives"]
     selector = "mpich" if collectives in MPICH_VERSIONS else collectives
     return {
