@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kiviat.launch.emulated.compiling import compiled
 from kiviat.launch.mpi import compiler
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain
@@ -68,3 +69,25 @@ def test_the_users_and_the_systems_compiler_come_first(
     monkeypatch.setenv("CXX", "g++ '")
     with pytest.raises(InputError, match=r"CXX=.* is no command: No closing quotation; correct it"):
         compiler.compiler()
+
+
+@pytest.mark.skipif(not shutil.which("c++"), reason="no c++")
+@pytest.mark.parametrize("given", ["env c++", "", None])
+def test_programs_of_emulated_clusters_are_compiled_with_it(
+    given: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CXX="ccache g++" was once taken as the path of one file."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if given is None:
+        monkeypatch.delenv("CXX", raising=False)
+    else:
+        monkeypatch.setenv("CXX", given)
+    assert compiled("slices", ["emulated/slices.cpp"]).is_file()
+
+
+def test_without_a_compiler_one_line_tells_what_to_do(
+    no_compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(InputError, match=r"there is no C\+\+ compiler; install g\+\+, or name one in CXX"):
+        compiled("slices", ["emulated/slices.cpp"])
