@@ -85,6 +85,16 @@ def test_programs_of_emulated_clusters_are_compiled_with_it(
     assert compiled("slices", ["emulated/slices.cpp"]).is_file()
 
 
+@pytest.mark.parametrize("folder", ["a b", "a:b"])
+def test_programs_that_scripts_cannot_name_are_refused(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / folder))
+    with pytest.raises(InputError, match="blank or colon, which an emulated cluster cannot handle; set XDG_"):
+        compiled("slices", ["emulated/slices.cpp"])
+    assert not (tmp_path / folder).exists()
+
+
 def test_without_a_compiler_one_line_tells_what_to_do(
     no_compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

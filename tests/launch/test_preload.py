@@ -41,6 +41,16 @@ def test_other_libraries_are_kept(words: str, expected: str) -> None:
     assert preloading(words) == expected
 
 
+@pytest.mark.parametrize("library", ["/a b/own.so", "/a:b/own.so"])
+def test_a_library_that_cannot_be_named_is_refused(library: str) -> None:
+    """The dynamic linker splits LD_PRELOAD at blanks and colons, and no rank was once profiled."""
+    start = LaunchSpec(("srun", "./program"), {})
+    with pytest.raises(
+        InputError, match="blank or colon, which LD_PRELOAD cannot handle; set XDG_CACHE_HOME"
+    ):
+        TOOL.preloading(start, Path(library), FOLDER)
+
+
 def test_open_mpi_exports_each_variable_once(openmpi: Toolchain) -> None:
     """A variable that the command exports itself is not exported once more."""
     launcher = str(openmpi.mpiexec)

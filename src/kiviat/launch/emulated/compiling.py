@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from kiviat.launch.mpi.build_cache import refuse_torn
 from kiviat.launch.mpi.compiler import compiler
 from kiviat.launch.process import children
 from kiviat.record import InputError, data_path
@@ -18,7 +19,8 @@ from kiviat.record.cache import cache_folder
 def compiled(name: str, sources: Sequence[str], arguments: Sequence[str] = ()) -> Path:
     """Compile `sources` (paths relative to native/) unless it is done already; return the path of the result.
 
-    Raise InputError if the compiler is missing or fails.
+    Raise InputError if the compiler is missing or fails, or if the scripts of a cluster, which do not quote,
+    could not name the result.
     """
     native = data_path("native")
     paths = [native / source for source in sources]
@@ -28,6 +30,7 @@ def compiled(name: str, sources: Sequence[str], arguments: Sequence[str] = ()) -
     named = shlex.join(command)
     facts = [path.read_bytes() for path in paths] + [f"{named} {platform.machine()} {arguments}".encode()]
     built = cache_folder() / "build" / f"{name}-{hashlib.sha256(b''.join(facts)).hexdigest()[:16]}"
+    refuse_torn(built, "an emulated cluster")
     if built.exists():
         return built
     built.parent.mkdir(parents=True, exist_ok=True)

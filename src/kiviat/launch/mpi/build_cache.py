@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from kiviat.record import InputError
 from kiviat.record.units import counted
 
 WORK = ".work"
@@ -23,6 +24,15 @@ _MOST = 8
 _STALE_S = 7 * 86400.0
 _NAME = re.compile(r"(.+-[0-9a-f]{16})(\.\w+)?")
 _used: dict[Path, int] = {}
+
+
+def refuse_torn(built: Path, by: str) -> None:
+    """Raise InputError if the path of a product has a blank or colon, where `by` ends names of files."""
+    if any(character.isspace() or character == ":" for character in str(built)):
+        raise InputError(
+            f"{built} contains a blank or colon, which {by} cannot handle; set XDG_CACHE_HOME to another "
+            "folder"
+        )
 
 
 @contextmanager

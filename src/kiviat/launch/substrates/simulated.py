@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kiviat.launch.mpi.build import PLATFORM, PROGRAM, program_path
+from kiviat.launch.mpi.build_cache import refuse_torn
 from kiviat.launch.mpi.mpiexec import LauncherOptions
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.transport import MODELLED
@@ -110,11 +111,7 @@ def preloading(words: Sequence[str], library: Path) -> tuple[str, ...]:
     Only the simulator preloads it: smpirun is a script that starts many small programs. Raise InputError if
     the path contains a blank or colon.
     """
-    if any(character.isspace() or character == ":" for character in str(library)):
-        raise InputError(
-            f"{library} contains a blank or colon, which smpirun cannot handle; set XDG_CACHE_HOME to "
-            "another folder"
-        )
+    refuse_torn(library, "smpirun")
     at = words.index(_BEFORE) + 1
     between = "" if words[at].endswith("=") else ":"
     return (*words[:at], f"{words[at]}{between}{library}", *words[at + 1 :])

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from kiviat.launch.mpi.build import build, program_path
+from kiviat.launch.mpi.build_cache import refuse_torn
 from kiviat.launch.mpi.linkage import launcher_family, launcher_place
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.mpi.vendors import launcher_options, vendors
@@ -70,8 +71,10 @@ class Tool:
         """Return the command with the library preloaded into its ranks, which write their files to `folder`.
 
         Some launchers need options to export variables to other nodes; other preloaded libraries are kept.
-        `also`: additional variables. Raise InputError if a word sets LD_PRELOAD in a way that is not known.
+        `also`: additional variables. Raise InputError if a word sets LD_PRELOAD in a way that is not known,
+        or if LD_PRELOAD cannot name the library.
         """
+        refuse_torn(library, _PRELOAD)
         inherited = {**os.environ, **start.environment}.get(_PRELOAD, "")
         words = list(start.launcher)
         place = launcher_place(words)
