@@ -19,7 +19,7 @@ from kiviat.cli.subcommands import run_job
 from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.schedulers.scheduler import Request, Scheduler, render, schedulers
-from kiviat.record import InputError
+from kiviat.record import InputError, NotStartedError
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 GOLDEN = Path(__file__).with_name("golden")
@@ -294,6 +294,29 @@ def test_of_a_scheduler_that_cannot_be_reached_no_job_is_gone(
         scheduler.state_of("7")
     said.stderr, said.returncode = "", 0
     assert scheduler.state_of("7") == "gone"
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_a_job_on_another_cluster_is_refused(
+    cancelled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """squeue and scancel were once asked for the job of that number on the own cluster."""
+    asked: list[list[str]] = []
+
+    def run(self: Scheduler, words: Any, text: str | None = None) -> subprocess.CompletedProcess[str]:
+        asked.append(list(words))
+        fails = words[0] == "scancel" and not cancelled
+        said = "123;other\n" if words[0] == "sbatch" else ""
+        return subprocess.CompletedProcess(words, int(fails), said, "denied" if fails else "")
+
+    monkeypatch.setattr(Scheduler, "_run", run)
+    ended = "it was cancelled" if cancelled else "`scancel --clusters=other 123` failed: 'denied'"
+    with pytest.raises(NotStartedError) as refused:
+        schedulers()["slurm"].submit_job(tmp_path / "job.sh")
+    assert f"sent job 123 to the cluster other, and Kiviat watches jobs of one cluster; {ended}; leave" in (
+        str(refused.value)
+    )
+    assert asked[-1] == ["scancel", "--clusters=other", "123"]
 
 
 def test_an_absent_scheduler_is_refused_before_anything_is_made(

@@ -48,7 +48,8 @@ class Scheduler:
     needs; `binding` are its options that bind ranks to cores, and `passed` its variables that get the value
     of one of the job. `hosts` lists a job's nodes, on which Kiviat can place ranks. `flags` are options
     without a value. `variables` is true if names of options have small letters, so that in
-    "export=ALL,FOO=1" FOO is a variable of the option before it.
+    "export=ALL,FOO=1" FOO is a variable of the option before it. `elsewhere` matches the name of another
+    cluster in the output of `submit`; `cancel_elsewhere` cancels a job there.
     """
 
     name: str
@@ -74,6 +75,8 @@ class Scheduler:
     flags: tuple[str, ...] = ()
     variables: bool = False
     submit_by_input: bool = False
+    elsewhere: str = ""
+    cancel_elsewhere: tuple[str, ...] = ()
 
     def is_inside(self, environment: Mapping[str, str]) -> bool:
         """True if this process runs in a job of the scheduler."""
@@ -102,7 +105,19 @@ class Scheduler:
                 f"{self.title} rejected the job: `{' '.join(words)}` said {_said(done)!r}; "
                 f"see {script}, or give options by --on {self.name}:OPTION=VALUE"
             )
+        if self.elsewhere and (cluster := re.search(self.elsewhere, done.stdout, re.MULTILINE)):
+            self._refuse_elsewhere(found[1], cluster[1])
         return found[1]
+
+    def _refuse_elsewhere(self, job: str, cluster: str) -> None:
+        """Cancel a job on another cluster, whose state cannot be asked for here; raise NotStartedError."""
+        words = _filled([word.replace("{cluster}", cluster) for word in self.cancel_elsewhere], job)
+        done = self._run(words)
+        ended = f"`{' '.join(words)}` failed: {_said(done)!r}" if done.returncode else "it was cancelled"
+        raise NotStartedError(
+            f"{self.title} sent job {job} to the cluster {cluster}, and Kiviat watches jobs of one cluster; "
+            f"{ended}; leave the option for it out, and start Kiviat on a node of {cluster}"
+        )
 
     def state_of(self, job: str) -> State:
         """Return a job's state; `gone` if the scheduler does not know the job any more.
