@@ -136,8 +136,8 @@ def not_as_expected(done: Done, expected: Mapping[Line, int]) -> set[Line]:
 @pytest.mark.both_mpis
 def test_every_call_that_is_wrapped(toolchain: Toolchain, compiled: Compiled, profiled: Profiled) -> None:
     """Every wrapped call is recorded, with the expected cause, duration and kind of waiting."""
-    # File I/O does not communicate; test_counts.py tests it.
-    missing = {name for name in wrapped() if not name.startswith("File_")}
+    # File I/O does not communicate; test_counts.py tests it. MPI_Comm_join needs a socket between the ranks.
+    missing = {name for name in wrapped() if not name.startswith("File_")} - {"Comm_join"}
     assert len(missing) > 120
     for part, expected in EVERY.items():
         done = profiled(toolchain, 2, compiled(toolchain, "every.c"), part, asks=WAITS)

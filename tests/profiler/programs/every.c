@@ -84,6 +84,9 @@ static void requests(void) {
   RECEIVED(MPI_Irecv(in, N, type, 1, 0, comm, &request); do MPI_Test(&request, &done, &status); while (!done));
   RECEIVED(MPI_Irecv(in, N, type, 1, 0, comm, &request); do MPI_Testall(1, &request, &done, &status); while (!done));
   RECEIVED(MPI_Irecv(in, N, type, 1, 0, comm, &request);
+           do MPI_Request_get_status(request, &done, &status); while (!done);
+           MPI_Wait(&request, &status));
+  RECEIVED(MPI_Irecv(in, N, type, 1, 0, comm, &request);
            do MPI_Testany(1, &request, &index, &done, &status); while (!done));
   RECEIVED(MPI_Irecv(in, N, type, 1, 0, comm, &request);
            do MPI_Testsome(1, &request, &many, indices, &status); while (many == 0));
