@@ -110,6 +110,13 @@ def test_a_binding_that_nothing_makes_is_refused(tmp_path: Path) -> None:
     flux = Scheduled(schedulers()["flux"])
     with pytest.raises(InputError, match=r"how flux run binds ranks of MPICH; .* --launcher"):
         flux.start(MPICH_4, 2, tmp_path, bound)
+    for spread in (2, 4):
+        with pytest.raises(InputError, match="--launcher"):
+            Scheduled(schedulers()["pbs"]).start(
+                made("craympich", "8.1.25"), 4, tmp_path, replace(bound, per_node=spread)
+            )
+    by_launcher = LauncherOptions(launcher="mpirun --map-by node -n {ranks}", per_node=4, root=False)
+    assert Scheduled(schedulers()["pbs"]).start(MPICH_4, 2, tmp_path, by_launcher).per_node is None
     assert flux.start(made("mpt", "2.28"), 2, tmp_path, bound).environment["MPI_DSM_DISTRIBUTE"] == "1"
     assert flux.start(MPICH_4, 2, tmp_path, PLAIN).launcher == ("flux", "run", "-n", "2")
 
@@ -122,6 +129,9 @@ def test_a_rank_has_the_processors_of_its_task(
     assert "SRUN_CPUS_PER_TASK" not in slurm.start(OPENMPI_4, 2, tmp_path, PLAIN).environment
     monkeypatch.setenv("SLURM_CPUS_PER_TASK", "8")
     assert slurm.start(OPENMPI_4, 2, tmp_path, PLAIN).environment["SRUN_CPUS_PER_TASK"] == "8"
+    monkeypatch.setenv("SLURM_JOB_CPUS_PER_NODE", "8")  # room for one task: two of 8 would be refused
+    assert "SRUN_CPUS_PER_TASK" not in slurm.start(OPENMPI_4, 2, tmp_path, PLAIN).environment
+    monkeypatch.delenv("SLURM_JOB_CPUS_PER_NODE")
     by_mpiexec = replace(PLAIN, launcher="mpiexec -n {ranks}")
     assert "SRUN_CPUS_PER_TASK" not in slurm.start(OPENMPI_4, 2, tmp_path, by_mpiexec).environment
 

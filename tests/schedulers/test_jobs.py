@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -235,6 +236,12 @@ def test_a_run_that_cannot_be_read_for_a_moment(
     scheduler = SimpleNamespace(state_of=lambda job: "gone")
     job: Any = run_job.Job(scheduler, tmp_path, "", "")  # type: ignore[arg-type]
     job._job = "7"
+
+    def vanished() -> None:
+        if answers:
+            raise OSError(errno.ESTALE, "Stale file handle")
+
+    monkeypatch.setattr(job._held, "refuse_vanished", vanished)
     if failures < 5:
         assert job._watch(SimpleNamespace(signal=None)) is True
     else:

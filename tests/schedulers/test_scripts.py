@@ -103,6 +103,11 @@ def test_an_option_may_be_given_twice(tmp_path: Path) -> None:
         "#PBS -l ngpus=1",
         "#PBS -l mem=4gb",
     ]
+    template = tmp_path / "own.sh"
+    template.write_text(
+        "{{ options.l }} {{ options.get('q', 'none') }} {% for name in options %}{{ name }}{% endfor %}"
+    )
+    assert render(schedulers()["pbs"], asked, template) == "mem=4gb none l"
 
 
 def test_a_bracket_is_closed() -> None:

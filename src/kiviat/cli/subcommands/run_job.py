@@ -104,6 +104,7 @@ class Job:
         self._held = HeldFolder(folder)
         self._resume = resume
         self._job: str | None = None
+        self._counted = 0
         release(folder)
         (folder / SCRIPT_FILE).write_text(script, encoding="utf-8")
         (folder / SCRIPT_FILE).chmod(0o755)
@@ -238,6 +239,8 @@ class Job:
         """Raise InputError if the run's folder is gone, after cancelling the job, which could only fail."""
         try:
             self._held.refuse_vanished()
+        except OSError:  # of a network file system; reading the run counts how long it lasts
+            return
         except InputError:
             self._cancel()
             raise
@@ -254,9 +257,12 @@ class Job:
     def _results(self) -> int:
         try:
             with (self._folder / "records.jsonl").open("rb") as lines:
-                return sum(1 for _ in lines)
+                self._counted = sum(1 for _ in lines)
         except FileNotFoundError:
-            return 0
+            self._counted = 0
+        except OSError:  # of a network file system: the last number stays
+            pass
+        return self._counted
 
 
 def _sleep(seconds: float, interrupts: Interrupts) -> None:

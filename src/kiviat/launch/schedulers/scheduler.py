@@ -105,7 +105,9 @@ class Scheduler:
                 f"{self.title} rejected the job: `{' '.join(words)}` said {_said(done)!r}; "
                 f"see {script}, or give options by --on {self.name}:OPTION=VALUE"
             )
-        if self.elsewhere and (cluster := re.search(self.elsewhere, done.stdout, re.MULTILINE)):
+        cluster = re.search(self.elsewhere, done.stdout, re.MULTILINE) if self.elsewhere else None
+        # All commands of Slurm read this variable.
+        if cluster and cluster[1] != os.environ.get("SLURM_CLUSTERS"):
             self._refuse_elsewhere(found[1], cluster[1])
         return found[1]
 
@@ -211,14 +213,15 @@ class Request:
     options: Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True)
-class _Options:
-    """Options for templates, which loop over `options.items()`; unlike in a dict, names may repeat."""
+class _Options(dict[str, str]):
+    """Options for templates, which loop over `options.items()`: there, unlike in a dict, names may repeat."""
 
-    pairs: Sequence[tuple[str, str]]
+    def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
+        super().__init__(pairs)
+        self._pairs = pairs
 
-    def items(self) -> Sequence[tuple[str, str]]:
-        return self.pairs
+    def items(self) -> Sequence[tuple[str, str]]:  # type: ignore[override]
+        return self._pairs
 
 
 def render(scheduler: Scheduler, request: Request, template: Path | None = None) -> str:

@@ -51,7 +51,10 @@ class Scheduled(Substrate):
 
     def start(self, toolchain: Toolchain, world: int, folder: Path, options: LauncherOptions) -> LaunchSpec:
         """Return a launch by the scheduler's own launcher; by mpiexec if it has none, or by `--launcher`."""
+        per_node = options.per_node
         layout = layout_of(self.topology(), world, options) if self._places(options) else None
+        if not layout:
+            options = replace(options, per_node=None)  # the job has so many ranks on a node
         environment = mpiexec.environment(toolchain, options, os.environ)
         if options.launcher or not self._launches(toolchain):
             emitted = emit(layout, *toolchain.placement) if layout else None
@@ -64,8 +67,10 @@ class Scheduled(Substrate):
             mpiexec.refuse_unbound(toolchain, options, " ".join(launcher[:2]), self.scheduler.binding)
             binding = self.scheduler.binding if "bind" in options.conditions else ()
             words = [*launcher, *binding, *arguments_of(emitted, folder)]
-            passed = self.scheduler.passed.items()
             job = os.environ
+            room = sum(slots_of(job))
+            # More ranks than tasks have room for would ask for more processors than the job has.
+            passed = self.scheduler.passed.items() if world <= room or not room else ()
             environment |= {name: job[of] for name, of in passed if of in job and name not in job}
             environment |= variables_of(options.arguments, launcher[0])
         return LaunchSpec(
@@ -79,7 +84,7 @@ class Scheduled(Substrate):
             self.kind,
             self.clock,
             options.oversubscribed,
-            per_node=None if layout else options.per_node,
+            per_node=None if layout or options.launcher else per_node,
         )
 
     def _places(self, options: LauncherOptions) -> bool:

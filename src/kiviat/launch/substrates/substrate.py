@@ -144,7 +144,8 @@ class Native(Substrate):
         if options.places and in_allocation() and not is_one_node(os.environ):
             raise InputError(
                 "--place, --ppn, --bind and -n NODESxRANKS would put all ranks on this node of the "
-                f"allocation; give --on {_scheduler_here()}, or leave them out and place ranks by --launcher"
+                f"allocation; give --on {_scheduler_here()}, which takes all of them under Slurm and "
+                "-n NODESxRANKS elsewhere, or leave them out and place ranks by --launcher"
             )
         layout = layout_of(self.topology(), world, options) if options.places else None
         emitted = emit(layout, *toolchain.placement) if layout else None
