@@ -234,7 +234,10 @@ def test_a_line_of_another_program_between_rows_is_skipped() -> None:
 def test_numbers_behind_a_table_are_no_row(after: str) -> None:
     """The output of `date +%s` once became a skipped case."""
     row = "      2097152           20      1000.00      2000.00\n"
-    assert [record.bytes for record in parse(OLD + after + row, "x.txt")] == [0, 1048576]
+    assert [record.bytes for record in parse(OLD + after, "x.txt")] == [0, 1048576]
+    assert [record.bytes for record in parse(OLD + after + after + row, "x.txt")] == [0, 1048576]
+    # Between rows it is that of another program.
+    assert [record.bytes for record in parse(OLD + after + row, "x.txt")] == [0, 1048576, 2097152]
 
 
 def test_after_its_last_line_imb_has_no_rows() -> None:

@@ -91,6 +91,7 @@ class _Table:
     ranks: int | None = None
     axes: dict[str, Scalar] = field(default_factory=dict)
     columns: Sequence[str] = ()
+    strays: int = 0  # lines with numbers since the last row that are none
 
     def note(self, line: str) -> None:
         """Keep the number of processes, or the axis, that a comment states."""
@@ -201,8 +202,11 @@ def _lines(text: str, where: str) -> Iterator[_Line]:
         elif "#repetitions" in line:
             table.columns = line.split()
         elif table.columns and (words := line.split()) and _is_number(words[0]):
-            if not table.has_row(words):
+            table.strays = 0 if table.has_row(words) else table.strays + 1
+            if table.strays > 1:
                 table.columns = ()  # The table has ended.
+            elif table.strays:
+                continue  # The output of another program.
             elif table.ranks is None:
                 raise InputError(
                     f"{where} line {number}: the number of processes of {table.benchmark} is missing; "
