@@ -36,7 +36,12 @@ def test_rates_of_ranks_with_threads_are_those_of_several_cores() -> None:
         ]
         return {axis: value.value for axis, value in standing(hpcc_run(), summarise(rows)).items()}
 
+    mixed = [
+        replace(row, axes={**row.axes, "threads": 8}) if row.benchmark == "hpl" else row
+        for row in hpcc_rows()
+    ]
     one, eight = of(1), of(8)
+    assert standing(hpcc_run(), summarise(mixed))["memory"].value == one["memory"]
     for axis in ("memory", "compute", "ring"):
         assert eight[axis] == pytest.approx(one[axis] / 8), axis
 

@@ -128,12 +128,13 @@ def standing(run: Run, summaries: Sequence[Summary]) -> Values:
         )
         found["message_rate"] = Value(best.median / max(1, best.ranks // 2), best.case)
     whole = measured_system(run, run.id, fair).whole
-    # Rates of a rank whose threads compute are those of several cores; its messages share the cores' network.
+    # Rates of a rank whose threads compute are those of several cores, and so are those of its messages.
     threads = max((known.number("threads") or 1 for known in whole.quantities.values()), default=1)
     for axis, quantity in (("ring", "ring_bandwidth"), ("memory", "triad"), ("compute", "dgemm")):
         # Published rates are those of memory.
         if (known := whole.quantities.get(quantity)) and not known.in_cache:
-            found[axis] = Value(known.value / (known.number("threads") or threads), known.case)
+            own = known.number("threads") or (threads if axis == "ring" else 1)
+            found[axis] = Value(known.value / own, known.case)
     disturbed = {summary.case for summary in fair if summary.disturbed}
     return {axis: replace(value, disturbed=value.source in disturbed) for axis, value in found.items()}
 
