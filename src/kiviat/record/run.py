@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kiviat.record.activity import LaunchActivity
-from kiviat.record.made import each, made
 from kiviat.record.traits import Traits
+from kiviat.record.valid import each, made
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kiviat.record.made import each, made
 from kiviat.record.types import Scalar
+from kiviat.record.valid import each, made
 
 # Sections of reports with figures of messages over sizes and ranks.
 MESSAGE_SECTIONS = ("pt2pt", "onesided", "collective", "overlap")

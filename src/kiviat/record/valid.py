@@ -5,18 +5,23 @@ schema, printable texts, whole numbers of 64 bits, and other numbers that can be
 without overflow. The keywords of JSON Schema that kiviat's schemas use are supported, except `if`: whether a
 record needs a checksum is decided where checksums are verified. Tests compare this with a complete
 implementation.
+
+Valid objects become dataclasses (`made`); keys of later versions are ignored.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from difflib import get_close_matches
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from kiviat.record.schema import schema
+
+_T = TypeVar("_T")
 
 Part = Mapping[str, Any]
 # The place of a violation and its description; None for a valid value.
@@ -231,3 +236,19 @@ def _shown(value: Any) -> str:
         return "a number of more than 40 digits"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def made(cls: type[_T], data: Mapping[str, Any], **parts: Any) -> _T:
+    """Return a `cls` whose fields are taken from `data` and `parts`; lists become tuples."""
+    names = [one.name for one in fields(cls)]  # type: ignore[arg-type]
+    values = {
+        name: tuple(value) if isinstance(value := data[name], list) else value
+        for name in names
+        if name in data and name not in parts
+    }
+    return cls(**values, **parts)
+
+
+def each(cls: type[_T], data: Iterable[Mapping[str, Any]]) -> tuple[_T, ...]:
+    """Return a `cls` made of each object."""
+    return tuple(made(cls, one) for one in data)
