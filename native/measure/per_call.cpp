@@ -21,7 +21,10 @@ struct Starts {
   // Doubles intervals that are too short; if that does not help, calls start after a barrier.
   void learn(long missed_now, std::int64_t calls) {
     missed += missed_now;
-    if (4 * missed_now <= calls) return;
+    if (4 * missed_now <= calls) {
+      widened = 0;
+      return;
+    }
     length_s *= 2, late_s *= 1.5;
     window = window && ++widened <= 4;
   }
@@ -205,12 +208,14 @@ void Trial::per_call(Operation operation, Calls how) {
     }
     result_.stopped_by = "fixed";
   } else {
-    sample_until_stopped(starts.length_s, time, take);
-    // Reports a result even if the machine is too busy for any common start: if no sample was taken, samples again with
-    // starts after a barrier.
+    const bool agreed = starts.window;
+    const auto given_up = [&] { return agreed && !starts.window; };
+    sample_until_stopped(starts.length_s, time, take, given_up);
+    // Reports a result even if the machine is too busy for any common start: if windows were given up, or no sample was
+    // taken, samples again with starts after a barrier.
     int missed_all = starts.missed > 0 && time.samples.count() == 0;
     MPI_Bcast(&missed_all, 1, MPI_INT, 0, all_);
-    if (missed_all) {
+    if (missed_all || given_up()) {
       starts.window = false;
       sample_until_stopped(starts.length_s, time, take);
     }

@@ -183,9 +183,10 @@ void Trial::derive_rates(double messages) {
 }
 
 // Takes samples in blocks: sample_block(n) takes n samples on all ranks; rank 0 decides from its samples how many more
-// are needed.
+// are needed. Returns early once it is `given_up`, on all ranks alike.
 void Trial::sample_until_stopped(double sample_s, const Metric& primary,
-                                 const std::function<void(std::int64_t)>& sample_block) {
+                                 const std::function<void(std::int64_t)>& sample_block,
+                                 const std::function<bool()>& given_up) {
   const double start_s = clock::now();
   for (bool first = true;; first = false) {
     std::int64_t block = 0;
@@ -202,6 +203,7 @@ void Trial::sample_until_stopped(double sample_s, const Metric& primary,
     MPI_Bcast(&block, 1, MPI_INT64_T, 0, all_);
     if (block == 0) return;
     sample_block(block);
+    if (given_up()) return;
   }
 }
 

@@ -204,8 +204,9 @@ class Trial {
   void look_at(const Operation& operation, std::int64_t call, std::ostream& wrong);  // appends the first error
   bool judged(bool good);                    // records the verdict of a study's check
   bool all_agree(const std::string& wrong);  // returns whether `wrong` is empty on all ranks; else sets the reason
-  void sample_until_stopped(double sample_s, const Metric& primary,
-                            const std::function<void(std::int64_t)>& sample_block);
+  void sample_until_stopped(
+      double sample_s, const Metric& primary, const std::function<void(std::int64_t)>& sample_block,
+      const std::function<bool()>& given_up = [] { return false; });
   Metric& add_metric(std::string name, const char* unit, const char* better, bool per_call);
   // With report=all, adds the times of every group, computed from those of its ranks where `counts` is true.
   // Collective.
