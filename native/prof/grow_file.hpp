@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -19,9 +20,13 @@ inline bool may_grow(off_t end) {
 // Reserves `bytes` of the file from `offset` on. Returns 0 or an errno.
 inline int grow_file(int fd, off_t offset, off_t bytes) {
   if (!may_grow(offset + bytes)) return EFBIG;
-  int error;
-  do error = posix_fallocate(fd, offset, bytes);
-  while (error == EINTR);  // by a signal of the program
+  // A signal of the program interrupts it on some file systems, each time if it is a fast timer's.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  int error = EINTR;
+  for (int attempt = 0; error == EINTR && attempt < 100; ++attempt) error = posix_fallocate(fd, offset, bytes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return error;
 }
 
