@@ -124,7 +124,7 @@ inline Group group(FortranGroup group) { return {KIVIAT_FROM_FORTRAN(Group, grou
 inline Requests request(const MPI_Request* requests) { return {requests, {nullptr}}; }
 inline Requests request(FortranRequests requests) { return {nullptr, requests}; }
 inline Message message(const MPI_Message* message) { return {key_of(*message)}; }
-inline Message message(FortranMessage message) { return {static_cast<std::uint32_t>(*message.at)}; }
+inline Message message(FortranMessage message) { return {key_of(KIVIAT_FROM_FORTRAN(Message, *message.at))}; }
 inline Flag flag(const int* at) { return {at, false}; }
 inline Flag flag(FortranFlag flag) { return {flag.at, true}; }
 template <class Any>

@@ -278,3 +278,16 @@ def test_a_study_replays_what_modelled_machines_cannot_run(
     assert "cannot say: ring is recorded on up to 2 ranks, not beyond" in page
     assert "No results" not in page and 'class="curve"' in page
     assert "already there" in kiviat(tmp_path, *command).stdout
+
+
+@pytest.mark.both_mpis
+def test_messages_that_fortran_matches_and_c_receives(
+    toolchain: Toolchain, built: Built, record: Record, tmp_path: Path
+) -> None:
+    """Such a message once had no sender in the trace, and a replay would have hung."""
+    mixed = Path(__file__).parents[1] / "profiler" / "programs" / "mixed"
+    sources = (f"{mixed}.F90", "-fallow-argument-mismatch", f"{mixed}.c")
+    recorded = record(toolchain, built(toolchain, *sources), "handles", ranks=2)
+    assert recorded.status == 0, recorded.err
+    got = receipts(read_trace(recorded.path), 0, tmp_path / "streams")
+    assert [one for one in got if one[0] == "recv"] == [("recv", 1, 1)]
