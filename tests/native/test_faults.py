@@ -238,7 +238,7 @@ def test_damage_from_the_middle_of_a_study_on_is_noticed(native: Native, tmp_pat
         "streaming time_ms=50 long=1024",
     ]
     # The checks before timing need a few messages only.
-    late = {"KIVIAT_FAULT": "corrupt", "KIVIAT_FAULT_FROM": "300"}
+    late = {"KIVIAT_FAULT": "corrupt", "KIVIAT_FAULT_FROM": "100"}
     found = checks_of(native, tmp_path, studies, late)
     assert found == dict.fromkeys((study.split()[0] for study in studies), "failed")
 
