@@ -39,42 +39,42 @@ struct Call {
 // A block of calls: this rank's times, and after reduce(), on rank 0, those of all ranks combined.
 class Block {
  public:
-  explicit Block(std::size_t calls) : calls_(calls), most_(5 * calls, -INFINITY), sum_(calls, 0), spans_(calls, 0) {}
+  explicit Block(std::size_t calls)
+      : calls_(calls), ends_(2 * calls, -INFINITY), most_(4 * calls, -INFINITY), sum_(calls, 0), spans_(calls, 0) {}
 
   void add(std::size_t i, const Call& call, const GlobalClock& global) {
     const double own_s = call.end_s - call.start_s;
-    const double values[] = {global.to_global(call.end_s), -global.to_global(call.start_s), own_s, -own_s, call.late_s};
-    for (std::size_t field = 0; field < 5; ++field) most_[field * calls_ + i] = values[field];
+    ends_[i] = global.to_global(call.end_s), ends_[calls_ + i] = -global.to_global(call.start_s);
+    most_[calls_ + i] = own_s, most_[2 * calls_ + i] = -own_s, most_[3 * calls_ + i] = call.late_s;
     sum_[i] = own_s;
   }
   // Combines the members of each `group`, then all groups; the slowest one counts.
   void reduce(MPI_Comm group, MPI_Comm all) {
-    to_root(group, most_.data(), 2 * calls_, MPI_MAX);
+    to_root(group, ends_, MPI_MAX);
     int rank;
     MPI_Comm_rank(group, &rank);
-    for (std::size_t i = 0; i < calls_; ++i) {
-      spans_[i] = rank == 0 ? most_[i] + most_[calls_ + i] : 0;
-      most_[i] = spans_[i];
-    }
-    std::fill_n(most_.begin() + static_cast<std::ptrdiff_t>(calls_), calls_, 0);
-    to_root(all, most_.data(), most_.size(), MPI_MAX);
-    to_root(all, sum_.data(), sum_.size(), MPI_SUM);
+    for (std::size_t i = 0; i < calls_ && rank == 0; ++i) spans_[i] = ends_[i] + ends_[calls_ + i];
+    std::ranges::copy(spans_, most_.begin());
+    to_root(all, most_, MPI_MAX);
+    to_root(all, sum_, MPI_SUM);
   }
   const std::vector<double>& spans() const { return spans_; }  // of this rank's group, on its first rank; else 0
   double span(std::size_t i) const { return most_[i]; }        // first start to last exit, of the slowest group
-  double slowest(std::size_t i) const { return most_[2 * calls_ + i]; }
-  double quickest(std::size_t i) const { return -most_[3 * calls_ + i]; }
-  double latest(std::size_t i) const { return most_[4 * calls_ + i]; }
+  double slowest(std::size_t i) const { return most_[calls_ + i]; }
+  double quickest(std::size_t i) const { return -most_[2 * calls_ + i]; }
+  double latest(std::size_t i) const { return most_[3 * calls_ + i]; }
   double sum(std::size_t i) const { return sum_[i]; }
 
  private:
-  static void to_root(MPI_Comm comm, double* values, std::size_t count, MPI_Op op) {
+  static void to_root(MPI_Comm comm, std::vector<double>& values, MPI_Op op) {
     int rank;
     MPI_Comm_rank(comm, &rank);
-    MPI_Reduce(rank == 0 ? MPI_IN_PLACE : values, values, static_cast<int>(count), MPI_DOUBLE, op, 0, comm);
+    MPI_Reduce(rank == 0 ? MPI_IN_PLACE : values.data(), values.data(), static_cast<int>(values.size()), MPI_DOUBLE, op,
+               0, comm);
   }
 
   std::size_t calls_;
+  std::vector<double> ends_;  // exits and, negative, starts
   std::vector<double> most_, sum_, spans_;
 };
 
