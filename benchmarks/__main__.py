@@ -103,7 +103,7 @@ def main() -> int:
 
     for name in chosen:
         before = len(findings)
-        found_here = {**machine, "noise_percent": _noise(setting)}
+        here = {**machine, "noise_percent": _noise(setting)}
         try:
             for finding in ROWS[name](setting):
                 found(finding)
@@ -113,7 +113,7 @@ def main() -> int:
         if len(findings) == before:
             found(not_measured(name, "all of it", "", "no MPI found"))
         if arguments.write:  # after each row, so that an interrupted run keeps it
-            page.write(findings[before:], found_here, caution, ROWS)
+            page.write(findings[before:], here, caution, ROWS)
     print(f"{machine['cpu']}, {machine['cores']} cores{caution and ': '}{caution}\n")
     print(table(findings))
     if below := details(findings):

@@ -29,8 +29,9 @@ Unless a row says otherwise, ratios compare medians of launches in turns; pages,
 the same on both sides, and programs are started by Debian's `mpiexec.mpich` or `mpiexec.openmpi`, with their
 default binding. FFTW, Boost and Scotch are Debian's, the other peers are built as the README says. [With
 `-Ofast` some of them are faster](../../benchmarks/README.md#peers-at-their-best), and some ratios smaller. A
-ratio nearer to 1 than the ranges of its two sides is no difference. *Not measured* gives the reason. Each
-row names the share of the cores' time that `kiviat run noise` found lost just before it.
+ratio nearer to 1 than the ranges of its two sides is no difference. *Not measured* gives the reason. The
+line below the name of a row gives the noise of the cores just before it (`kiviat run noise`), if that was
+measured.
 
 Commands below *repeat* measure the peer's figure by hand, in Kiviat's folder and with the peer's programs on
 `PATH` (and as root with `OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1`).

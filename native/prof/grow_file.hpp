@@ -10,7 +10,8 @@
 
 namespace kiviat::prof {
 
-// Whether the process may write a file up to `end`. Beyond its limit (ulimit -f), a signal would end the program.
+// Returns whether the process may write a file up to `end`. Beyond its limit (ulimit -f), a signal would end the
+// program.
 inline bool may_grow(off_t end) {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||

@@ -224,7 +224,7 @@ def test_cases_that_cannot_be_judged_because_of_b_are_lost(flaw: dict[str, objec
 
 @pytest.mark.parametrize("other", [{"sync": "barrier"}, {"metric": "time_rank_max"}])
 def test_cases_that_hold_another_quantity_in_b_are_lost(other: dict[str, object]) -> None:
-    """Where B missed all windows, and its calls began after a barrier instead, the exit code was once 0."""
+    """The exit code was once 0 if B missed all windows, and its calls began after a barrier instead."""
     a = [case(FAST, case=f"c{i}", sync="window") for i in range(10)]
     replaced = [case(FAST, case=f"c{i}", **{"sync": "window", **other}) for i in range(9)]
     result = compare(a, [*replaced, a[9]])

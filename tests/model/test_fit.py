@@ -194,7 +194,7 @@ def test_what_is_given_is_not_assumed(tmp_path: Path) -> None:
 
 
 def test_a_given_memory_bounds_the_assumed_rate_of_a_core(tmp_path: Path) -> None:
-    """The given memory was once refused as slower than one core, of which nothing was known."""
+    """The given memory was once refused as slower than one core, whose rate was only assumed."""
     given = replace(KNOWN, memory_bandwidth=20e9)
     machine = written(tmp_path, given, node=fit_level(line(1e-6, 5e9)))
     core, memory = machine.numbers["core.memory_bandwidth"], machine.numbers["memory.bandwidth"]

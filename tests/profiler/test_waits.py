@@ -236,7 +236,7 @@ def test_fortran_after_c(toolchain: Toolchain, compiled: Compiled, profiled: Pro
 def test_calls_that_cannot_be_recorded_are_remarked(
     mpich: Toolchain, compiled: Compiled, profiled: Profiled
 ) -> None:
-    """MPI_Isendrecv has no wait states, which is better said than that nobody waited."""
+    """MPI_Isendrecv has no wait states; the profile says so, rather than that no rank waited."""
     done = profiled(mpich, 2, compiled(mpich, "both_ways.c"), asks=WAITS)
     assert done.status == 0, done.err
     waits = done.profile.waits

@@ -59,7 +59,7 @@ class AllPairsStudy {
     const std::size_t ranks = row.size();
     std::vector<std::string> names;
     for (std::size_t rank = 0; rank < ranks; ++rank) names.push_back(std::to_string(rank));
-    // Only rank 0 has the table, of which many ranks of a node would fill its memory.
+    // Only rank 0 has the table: those of many ranks would fill a node's memory.
     Table* whole = t_.rank() == 0 ? &t_.table(quantity, unit, better, {{"rank", names}, {"partner", names}}) : nullptr;
     MPI_Gather(row.data(), static_cast<int>(ranks), MPI_DOUBLE, whole ? whole->values.data() : nullptr,
                static_cast<int>(ranks), MPI_DOUBLE, 0, t_.comm());

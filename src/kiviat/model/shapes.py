@@ -19,7 +19,7 @@ def fitting(
     """Return the parameters of a network for `nodes` nodes with switches of `radix` ports.
 
     A tree or dragonfly with `present` parameters keeps them; if it is too small, it gets more branches at the
-    top, or more groups. Raise InputError if there is none.
+    top, or more groups. Raise InputError if no network fits.
     """
     if present is not None and kind in WITH_RADIX:
         return _grown(kind, nodes, present)

@@ -2,7 +2,7 @@
  *
  *     session alone     without MPI_Init
  *     session beside    with it
- *     session outside   with it, and with a group that has no members, of which MPI makes no communicator */
+ *     session outside   with it, and with an empty group, for which MPI makes no communicator */
 #include <mpi.h>
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #define world MPI_COMM_WORLD
 static int interrupted;
 
-/* That of the recorder, too. */
+/* The recorder calls this one, too. */
 int posix_fallocate(int file, off_t from, off_t bytes) {
   static int calls;
   if (interrupted && calls++ % 2 == 0) return EINTR;

@@ -38,7 +38,7 @@ class Nodes:
         return sum(not self.near(a, b) for a, b in pairs) / len(pairs)
 
     def crossing_all(self, ranks: int) -> float:
-        """Return that share of all pairs of the first `ranks` ranks, of which there are at least two."""
+        """Return that share of all pairs of the first `ranks` ranks, at least two."""
         near = sum(count * (count - 1) for count in Counter(self.of[:ranks]).values())
         return 1 - near / (ranks * (ranks - 1))
 

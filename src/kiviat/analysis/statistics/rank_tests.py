@@ -21,7 +21,7 @@ from kiviat.record.types import LEVEL
 RELABELLINGS = 5000
 _SEED = 1993
 _CASES_AT_ONCE = 512
-_VALUES_AT_ONCE = 4_000_000  # differences, of which each takes 8 B, several times
+_VALUES_AT_ONCE = 4_000_000  # differences; each takes 8 B, several times
 _NORMAL = 10_000  # pairs of launches; exact probabilities of more take minutes
 
 

@@ -91,7 +91,7 @@ class _Table:
     ranks: int | None = None
     axes: dict[str, Scalar] = field(default_factory=dict)
     columns: Sequence[str] = ()
-    strays: int = 0  # lines with numbers since the last row that are none
+    strays: int = 0  # lines since the last row that begin with a number but are not rows
 
     def note(self, line: str) -> None:
         """Keep the number of processes, or the axis, that a comment states."""
@@ -217,7 +217,7 @@ def _lines(text: str, where: str) -> Iterator[_Line]:
 
 
 def _reason_at(words: Sequence[str]) -> int:
-    """Return where IMB's reason for a line without numbers begins, 0 if there is none."""
+    """Return where IMB's reason for a line without numbers begins; 0 in a line with numbers."""
     return next((at for at, word in enumerate(words) if _NOT_MEASURED.match(word)), 0)
 
 

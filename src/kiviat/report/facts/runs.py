@@ -135,7 +135,7 @@ class Badge:
 
 _SIMULATED = Badge("Simulated", "simulated", "These times come from a model; nothing was measured.")
 _UNCALIBRATED = "Uncalibrated network"
-# What happened at the times of a run, by its clock.
+# The word for the times of a run, by its clock.
 _VERBS = {"wall": "Measured", "simulated": "Simulated", "reported": "Ingested"}
 _REPORTED = Badge("As reported", "plain", "Another program reported these values; there are no samples.")
 _EMULATED = Badge("Emulated network", "warning", "Real MPI over emulated links of a set rate.")
