@@ -10,6 +10,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,7 @@ def main() -> int:
         write_json(BUILD / "bench.json", findings, machine)
 
     for name in chosen:
-        before = len(findings)
+        before, begin = len(findings), time.monotonic()
         here = {**machine, "noise_percent": _noise(setting)}
         try:
             for finding in ROWS[name](setting):
@@ -114,6 +115,7 @@ def main() -> int:
             found(not_measured(name, "all of it", "", "no MPI found"))
         if arguments.write:  # after each row, so that an interrupted run keeps it
             page.write(findings[before:], here, caution, ROWS)
+        print(f"{name}: took {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
     print(f"{machine['cpu']}, {machine['cores']} cores{caution and ': '}{caution}\n")
     print(table(findings))
     if below := details(findings):

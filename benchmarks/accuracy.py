@@ -92,7 +92,7 @@ def _of(mpi: Mpi, benchmark: str, setting: Setting) -> Iterator[Finding]:
         return
 
     sizes = judged_sizes(benchmark)
-    wanted = setting.times(15, least=3)
+    wanted = setting.times(11, least=3)
     for peer, brackets in _compared(mpi, benchmark, sizes, programs, wanted, setting).items():
         repeat = f"{mpi.shell(commands[peer])}  # other sizes likewise, with their iterations"
         yield _beside(mpi, benchmark, f"{peer} {versions[peer]}", repeat, brackets, wanted)

@@ -162,7 +162,7 @@ def _rates(mpi: Mpi, setting: Setting, samples: Samples) -> Iterator[Finding]:
         else:
             pairs.append(pair)
     failed: dict[Pair, str] = {}
-    times = setting.times(5, least=1)
+    times = setting.times(3, least=1)
     for done in setting.progress(range(times), f"{ROW}: {mpi.name}"):
         for pair in pairs:
             key = pair.key(mpi, _RATE)
@@ -196,11 +196,7 @@ def _rates(mpi: Mpi, setting: Setting, samples: Samples) -> Iterator[Finding]:
 
 def _memory(mpi: Mpi, setting: Setting, samples: Samples) -> Iterator[Finding]:
     target = f"{_MOST_MEMORY:g} times at most"
-    pairs = [
-        pair
-        for problem_class in ("S" if setting.brief else "AB")
-        for pair in _pairs(mpi, setting, problem_class, MEMORY_RANKS, target)
-    ]
+    pairs = list(_pairs(mpi, setting, "S" if setting.brief else "B", MEMORY_RANKS, target))
     detail = [resident.HOW]  # once is enough
     for pair in setting.progress(pairs, f"{ROW}: memory, {mpi.name}"):
         if isinstance(pair, Finding):

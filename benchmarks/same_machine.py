@@ -32,7 +32,7 @@ _LEAST_COVERED = 0.93  # five launches, whose interval is their range, cover 93.
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
-    pairs = setting.times(100, least=3)
+    pairs = setting.times(60, least=3)
     for mpi in setting.mpis:
         launches = [
             mpi.measure([f"{case} {words}" for case, words in CASES.items()])
@@ -99,7 +99,7 @@ def _finding(
         ROW,
         f"Runs said to differ, {how}, {mpi.name}",
         f"{different} of {len(comparisons)}",
-        "5 of 100 at most" if has_target else "",
+        "5 % at most" if has_target else "",
         judged(met) if has_target else Verdict.STATED,
         detail=[
             "cases, before allowing for their number: "
