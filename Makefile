@@ -1,6 +1,7 @@
 # Everything a person types. `make` alone prints this list.
 
 SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
 
 PLAN ?= quick
@@ -40,7 +41,7 @@ lint: ## ruff, clang-format, mypy, the import contract, where clocks and <mpi.h>
 	@tools/setup lint
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
-	@git ls-files '*.cpp' '*.hpp' | xargs .venv/bin/clang-format --dry-run --Werror
+	@git ls-files '*.cpp' '*.hpp' | xargs -r .venv/bin/clang-format --dry-run --Werror
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
 	@tools/check-sources

@@ -42,7 +42,7 @@ from benchmarks import (
 )
 from benchmarks.finding import Finding, details, not_measured, table, write_json
 from benchmarks.hpcc import last_level_cache
-from benchmarks.mpi import BUILD, mpis
+from benchmarks.mpi import BUILD, ROOT, LaunchError, mpis
 from benchmarks.setting import Setting
 from kiviat.machine.host import files
 from kiviat.machine.host.description import describe_host
@@ -111,10 +111,11 @@ def main() -> int:
         except Exception as error:
             broken = True
             found(not_measured(name, "could not run", "", f"{type(error).__name__}: {error}"))
-        if len(findings) == before:
-            found(not_measured(name, "all of it", "", "no MPI found"))
-        if arguments.write:  # after each row, so that an interrupted run keeps it
-            page.write(findings[before:], here, caution, ROWS)
+        else:  # a row that broke off leaves the page as it is
+            if len(findings) == before:
+                found(not_measured(name, "all of it", "", "no MPI found"))
+            if arguments.write:  # after each row, so that an interrupted run keeps it
+                page.write(findings[before:], here, caution, ROWS)
         print(f"{name}: took {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
     print(f"{machine['cpu']}, {machine['cores']} cores{caution and ': '}{caution}\n")
     print(table(findings))
@@ -167,11 +168,14 @@ def _caution(setting: Setting, load: float) -> str:
 def _noise(setting: Setting) -> float | None:
     """Return the per cent of the cores' time that the system, its host and other programs take just now.
 
-    None without an MPI to measure it with.
+    None without an MPI that measures it.
     """
     if not setting.mpis:
         return None
-    noise: float = setting.mpis[0].measure(["noise noise"]).metric("noise", "noise")["p50"]
+    try:
+        noise: float = setting.mpis[0].measure(["noise noise"]).metric("noise", "noise")["p50"]
+    except LaunchError:
+        return None
     return noise
 
 
@@ -181,10 +185,17 @@ def _machine(setting: Setting, load: float) -> dict[str, object]:
         "cpu": host["cpu"] or platform.machine(),
         "cores": len(os.sched_getaffinity(0)),
         "load_before": load,
+        "revision": _revision(),
         "system": _system(host),
         "python": platform.python_version(),
         "mpis": [mpi.name for mpi in setting.mpis],
     }
+
+
+def _revision() -> str | None:
+    """Return the short name of this checkout's commit, with a plus if files differ from it."""
+    words = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+", "--exclude=*"]
+    return _first_line(words)
 
 
 def _system(host: Mapping[str, Any]) -> str:

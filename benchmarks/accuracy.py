@@ -45,10 +45,13 @@ Program = Callable[[int], Mean]
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
-    for mpi in setting.mpis:
-        for benchmark in BENCHMARKS:
-            if not setting.only or benchmark in setting.only:
-                yield from _of(mpi, benchmark, setting)
+    yield from setting.under_each_mpi(ROW, _under)
+
+
+def _under(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
+    for benchmark in BENCHMARKS:
+        if not setting.only or benchmark in setting.only:
+            yield from _of(mpi, benchmark, setting)
 
 
 def judged_sizes(benchmark: str) -> tuple[int, ...]:

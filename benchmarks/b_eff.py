@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
-from benchmarks.finding import Finding, judged, not_measured
-from benchmarks.mpi import LaunchError, Mpi
+from benchmarks.finding import Finding, judged
+from benchmarks.mpi import Mpi
 from benchmarks.setting import Setting
 
 ROW = "b-eff"
@@ -18,13 +18,7 @@ _QUICK_S = 30.0
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
-    for mpi in setting.mpis:
-        try:
-            yield from _of(mpi, setting)
-        except LaunchError as error:
-            yield not_measured(
-                ROW, f"b_eff, 2 ranks, {mpi.name}", f"nominal {_NOMINAL_S:.0f} s at most", str(error)
-            )
+    yield from setting.under_each_mpi(ROW, _of)
 
 
 def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:

@@ -83,7 +83,14 @@ def details(findings: Iterable[Finding]) -> str:
 def write_json(path: Path, findings: Sequence[Finding], machine: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = [asdict(finding) for finding in findings]
-    path.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+    replace_text(path, json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file as a whole: whatever interrupts it, the old or the new one is there."""
+    draft = path.with_name(f".{path.name}.new")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)
 
 
 def _line(cells: Sequence[Sequence[str]], widths: Sequence[int]) -> str:

@@ -139,14 +139,17 @@ class Tuning:
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
-    for mpi in setting.mpis:
-        program = peer(mpi)
-        if isinstance(program, str):
-            yield not_measured(ROW, f"beside hpcc, {mpi.name}", "", program)
-        else:
-            yield from _beside(mpi, program, setting)
-        yield _large(mpi, setting)
-        yield _memory(mpi, setting)
+    yield from setting.under_each_mpi(ROW, _under)
+
+
+def _under(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
+    program = peer(mpi)
+    if isinstance(program, str):
+        yield not_measured(ROW, f"beside hpcc, {mpi.name}", "", program)
+    else:
+        yield from _beside(mpi, program, setting)
+    yield _large(mpi, setting)
+    yield _memory(mpi, setting)
 
 
 def peer(mpi: Mpi) -> Path | str:

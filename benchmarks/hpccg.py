@@ -26,19 +26,22 @@ _TARGET = f"{_LEAST:g} times at least"
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
-    for mpi in setting.mpis:
-        reference = find_program("HPCCG_DIR", "test_HPCCG", mpi)
-        if isinstance(reference, str):
-            yield not_measured(ROW, f"{POINTS}³ points on a rank, {mpi.name}", _TARGET, reference)
-            continue
-        times = setting.times(7, least=2)
-        samples: dict[int, list[tuple[float, float]]] = {ranks: [] for ranks in RANKS}
-        for _ in setting.progress(range(times), f"{ROW}: {mpi.name}"):
-            for ranks, of_ranks in samples.items():
-                of_ranks.append((ours(mpi, ranks), theirs(mpi, ranks, reference)))
+    yield from setting.under_each_mpi(ROW, _under)
+
+
+def _under(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
+    reference = find_program("HPCCG_DIR", "test_HPCCG", mpi)
+    if isinstance(reference, str):
+        yield not_measured(ROW, f"{POINTS}³ points on a rank, {mpi.name}", _TARGET, reference)
+        return
+    times = setting.times(7, least=2)
+    samples: dict[int, list[tuple[float, float]]] = {ranks: [] for ranks in RANKS}
+    for _ in setting.progress(range(times), f"{ROW}: {mpi.name}"):
         for ranks, of_ranks in samples.items():
-            yield _compared(mpi, ranks, of_ranks, reference)
-        yield _memory(mpi, reference)
+            of_ranks.append((ours(mpi, ranks), theirs(mpi, ranks, reference)))
+    for ranks, of_ranks in samples.items():
+        yield _compared(mpi, ranks, of_ranks, reference)
+    yield _memory(mpi, reference)
 
 
 def _case(points: int) -> str:

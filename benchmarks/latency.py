@@ -18,8 +18,7 @@ _LONG, _LONG_CASES = 2000, 21
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
-    for mpi in setting.mpis:
-        yield from _of(mpi, setting)
+    yield from setting.under_each_mpi(ROW, _of)
 
 
 def _of(mpi: Mpi, setting: Setting) -> Iterator[Finding]:

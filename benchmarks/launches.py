@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from math import log
 from statistics import fmean, median, variance
 
-from benchmarks.finding import Finding, Verdict
-from benchmarks.mpi import Mpi
+from benchmarks.finding import Finding, Verdict, not_measured
+from benchmarks.mpi import LaunchError, Mpi
 from benchmarks.setting import Setting
 from kiviat.record.units import format_bytes
 
@@ -53,30 +53,41 @@ _OF_MPI: Mapping[str, Sequence[Condition]] = {
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
-    for mpi in setting.mpis:
-        conditions = [*_ANY, *_OF_MPI.get(mpi.key, ())]
-        found: dict[Condition, list[Mapping[int, list[float]]]] = {one: [] for one in conditions}
-        for launch in setting.progress(range(setting.times(25, least=3)), f"{ROW}: {mpi.name}"):
-            for one in conditions if launch % 2 else conditions[::-1]:
-                found[one].append(_launch(mpi, one))
-        for one, launches in found.items():
-            spreads = [_spread([times[size] for times in launches]) for size in _SIZES]
-            middle_s = {size: median(median(times[size]) for times in launches) for size in _SIZES}
-            yield Finding(
-                ROW,
-                f"{one.name}, {mpi.name}",
-                "; ".join(
-                    f"{format_bytes(size)} {between:.1%} between launches, {within:.1%} within"
-                    for size, (between, within) in zip(_SIZES, spreads, strict=True)
-                ),
-                "",
-                Verdict.STATED,
-                [
-                    f"standard deviations over {len(launches)} launches of {_AGAIN} cases each; medians: "
-                    + ", ".join(f"{format_bytes(size)} {1e6 * middle_s[size]:.3f} µs" for size in _SIZES)
-                ],
-                {str(size): [times[size] for times in launches] for size in _SIZES},
-            )
+    yield from setting.under_each_mpi(ROW, _under)
+
+
+def _under(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
+    conditions = [*_ANY, *_OF_MPI.get(mpi.key, ())]
+    found: dict[Condition, list[Mapping[int, list[float]]]] = {one: [] for one in conditions}
+    failed: dict[Condition, str] = {}
+    for launch in setting.progress(range(setting.times(25, least=3)), f"{ROW}: {mpi.name}"):
+        for one in conditions if launch % 2 else conditions[::-1]:
+            if one not in failed:
+                try:
+                    found[one].append(_launch(mpi, one))
+                except LaunchError as error:  # such as setarch in a container that refuses it
+                    failed[one] = str(error)
+    for one, launches in found.items():
+        if one in failed:
+            yield not_measured(ROW, f"{one.name}, {mpi.name}", "", failed[one])
+            continue
+        spreads = [_spread([times[size] for times in launches]) for size in _SIZES]
+        middle_s = {size: median(median(times[size]) for times in launches) for size in _SIZES}
+        yield Finding(
+            ROW,
+            f"{one.name}, {mpi.name}",
+            "; ".join(
+                f"{format_bytes(size)} {between:.1%} between launches, {within:.1%} within"
+                for size, (between, within) in zip(_SIZES, spreads, strict=True)
+            ),
+            "",
+            Verdict.STATED,
+            [
+                f"standard deviations over {len(launches)} launches of {_AGAIN} cases each; medians: "
+                + ", ".join(f"{format_bytes(size)} {1e6 * middle_s[size]:.3f} µs" for size in _SIZES)
+            ],
+            {str(size): [times[size] for times in launches] for size in _SIZES},
+        )
 
 
 def _launch(mpi: Mpi, condition: Condition) -> dict[int, list[float]]:

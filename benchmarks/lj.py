@@ -55,28 +55,31 @@ class Lammps:
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
-    for mpi in setting.mpis:
-        found = _found(mpi)
-        if isinstance(found, str):
-            yield not_measured(ROW, f"{_atoms(_CELLS):,} atoms, {mpi.name}", _TARGET, found)
-            continue
-        found, failed = _working(mpi, found)
-        if not found:
-            yield not_measured(ROW, f"{_atoms(_CELLS):,} atoms, {mpi.name}", _TARGET, "; ".join(failed))
-            continue
-        times = setting.times(7, least=2)
-        ours: dict[int, list[float]] = {ranks: [] for ranks in RANKS}
-        theirs: dict[int, dict[Lammps, list[float]]] = {
-            ranks: {lammps: [] for lammps in found} for ranks in RANKS
-        }
-        for _ in setting.progress(range(times), f"{ROW}: {mpi.name}"):
-            for ranks in RANKS:
-                ours[ranks].append(_ours(mpi, ranks))
-                for lammps, rates in theirs[ranks].items():
-                    rates.append(_theirs(mpi, ranks, lammps))
+    yield from setting.under_each_mpi(ROW, _under)
+
+
+def _under(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
+    found = _found(mpi)
+    if isinstance(found, str):
+        yield not_measured(ROW, f"{_atoms(_CELLS):,} atoms, {mpi.name}", _TARGET, found)
+        return
+    found, failed = _working(mpi, found)
+    if not found:
+        yield not_measured(ROW, f"{_atoms(_CELLS):,} atoms, {mpi.name}", _TARGET, "; ".join(failed))
+        return
+    times = setting.times(7, least=2)
+    ours: dict[int, list[float]] = {ranks: [] for ranks in RANKS}
+    theirs: dict[int, dict[Lammps, list[float]]] = {
+        ranks: {lammps: [] for lammps in found} for ranks in RANKS
+    }
+    for _ in setting.progress(range(times), f"{ROW}: {mpi.name}"):
         for ranks in RANKS:
-            yield _compared(mpi, ranks, ours[ranks], theirs[ranks], failed)
-        yield _memory(mpi, _fastest(theirs[1]))
+            ours[ranks].append(_ours(mpi, ranks))
+            for lammps, rates in theirs[ranks].items():
+                rates.append(_theirs(mpi, ranks, lammps))
+    for ranks in RANKS:
+        yield _compared(mpi, ranks, ours[ranks], theirs[ranks], failed)
+    yield _memory(mpi, _fastest(theirs[1]))
 
 
 def _found(mpi: Mpi) -> list[Lammps] | str:

@@ -155,7 +155,7 @@ class Mpi:
 
     def compiled(self, source: Path, *options: str) -> str:
         """Return how `compile` compiles a file, as a line for a shell."""
-        return shell(self._compilation(source, options))
+        return f"mkdir -p {BUILD.name} && {shell(self._compilation(source, options))}"
 
     def _compilation(self, source: Path, options: Sequence[str]) -> list[str]:
         # Libraries among the options must follow the source.

@@ -11,11 +11,13 @@ continues where it stopped, and `--only` measures some programs now and others l
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
+import platform
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -28,6 +30,7 @@ from benchmarks.peers import find_program
 from benchmarks.setting import Setting
 from kiviat.launch.emulated.yield_library import library
 from kiviat.launch.substrates.cores import available_cores, oversubscribes
+from kiviat.machine.host.processor import model
 
 ROW = "npb"
 PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
@@ -35,6 +38,7 @@ RANKS = (1, 2, 4)
 MEMORY_RANKS = (1, 2)
 KEPT = BUILD / "npb.jsonl"
 _RATE = "rate, huge pages"  # suffix of keys in KEPT
+_YIELD = "c++ -std=c++20 -O2 -Inative native/emulated/yield.cpp -o yield.so -shared -fPIC -ldl"
 _SQUARES = {"bt", "sp"}
 _LEAST, _LEAST_MEAN, _MOST_MEMORY = 1.0, 1.15, 1.0
 
@@ -67,8 +71,10 @@ class Pair:
     def repeat(self, mpi: Mpi, pages: str = "huge") -> str:
         """Return the command of `theirs` for a shell."""
         variables = self.variables(mpi)
-        shown = variables | ({"LD_PRELOAD": "./yield.so"} if variables else {})
-        return mpi.shell([self.reference], self.ranks, shown, pages)
+        if not variables:
+            return mpi.shell([self.reference], self.ranks, pages=pages)
+        shown = variables | {"LD_PRELOAD": "./yield.so"}
+        return f"{_YIELD} && {mpi.shell([self.reference], self.ranks, shown, pages)}"
 
     def rates(self, mpi: Mpi) -> tuple[float, float]:
         """Return operations per second of Kiviat and of the reference, with huge pages."""
@@ -92,9 +98,11 @@ class Pair:
         return ours, resident.peak_bytes(mpi, [self.reference], self.ranks)
 
     def key(self, mpi: Mpi, what: str) -> str:
-        """Return a key that identifies the measurement and both programs."""
+        """Return a key that identifies the measurement, both programs, the MPI and the machine."""
         digests = _digest(mpi.program), _digest(self.reference)
-        return " ".join((what, mpi.key, self.name, self.problem_class, str(self.ranks), *digests))
+        machine = f"{model(Path('/')) or 'unknown'}, {platform.release()}"
+        words = (what, mpi.name, self.name, self.problem_class, str(self.ranks), *digests, machine)
+        return " ".join(words)
 
 
 @cache
@@ -112,25 +120,44 @@ def rate_of(text: str, program: str) -> float:
     return 1e6 * float(rate[1])
 
 
+@dataclass(frozen=True)
+class Sample:
+    ours: float
+    reference: float
+    date: str
+
+
 class Samples:
     """The samples of each pair, Kiviat's and the reference's alternating, stored in a file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._samples: dict[str, list[tuple[float, float]]] = {}
+        self._samples: dict[str, list[Sample]] = {}
         if path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
                 one = json.loads(line)
-                self._samples.setdefault(one["of"], []).append((one["ours"], one["reference"]))
+                sample = Sample(one["ours"], one["reference"], one.get("date", "an unknown day"))
+                self._samples.setdefault(one["of"], []).append(sample)
 
-    def of(self, key: str) -> list[tuple[float, float]]:
+    def of(self, key: str) -> list[Sample]:
         return self._samples.get(key, [])
 
     def add(self, key: str, ours: float, reference: float) -> None:
-        self._samples.setdefault(key, []).append((ours, reference))
+        sample = Sample(ours, reference, _today())
+        self._samples.setdefault(key, []).append(sample)
         self._path.parent.mkdir(exist_ok=True)
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"of": key, "ours": ours, "reference": reference}) + "\n")
+            file.write(json.dumps({"of": key, **asdict(sample)}) + "\n")
+
+
+def _earlier(samples: Sequence[Sample]) -> Sequence[str]:
+    """Return a remark if samples are of other days than this one."""
+    others = sorted({sample.date for sample in samples} - {_today()})
+    return [f"with samples of {', '.join(others)}"] if others else []
+
+
+def _today() -> str:
+    return datetime.date.today().isoformat()
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
@@ -177,7 +204,9 @@ def _rates(mpi: Mpi, setting: Setting, samples: Samples) -> Iterator[Finding]:
         if pair in failed:
             yield not_measured(ROW, f"{pair.title}, {mpi.name}", _words(_LEAST), failed[pair])
             continue
-        ours, theirs = zip(*samples.of(pair.key(mpi, _RATE)), strict=True)
+        key = pair.key(mpi, _RATE)
+        last = samples.of(key)[-times:]
+        ours, theirs = [one.ours for one in last], [one.reference for one in last]
         ratio = median(ours) / median(theirs)
         ratios.append(ratio)
         yield Finding(
@@ -187,7 +216,8 @@ def _rates(mpi: Mpi, setting: Setting, samples: Samples) -> Iterator[Finding]:
             f"({median(ours) / 1e6:.4g} and {median(theirs) / 1e6:.4g} Mop/s)",
             _words(_LEAST),
             judged(ratio >= _LEAST),
-            data={"ours": ours, "reference": theirs},
+            _earlier(last),
+            {"ours": ours, "reference": theirs},
             repeat=(f"{pair.repeat(mpi)}  # Mop/s total",),
         )
     if ratios:
@@ -209,14 +239,15 @@ def _memory(mpi: Mpi, setting: Setting, samples: Samples) -> Iterator[Finding]:
         except LaunchError as error:
             yield not_measured(ROW, what, target, str(error))
             continue
-        ours, theirs = samples.of(key)[-1]
+        last = samples.of(key)[-1]
+        ours, theirs = last.ours, last.reference
         yield Finding(
             ROW,
             what,
             f"{ours / theirs:.2f} times the reference ({ours / 1e6:.0f} and {theirs / 1e6:.0f} MB)",
             target,
             judged(ours <= _MOST_MEMORY * theirs),
-            detail,
+            [*detail, *_earlier([last])],
             {"ours_bytes": ours, "reference_bytes": theirs},
         )
         detail = []

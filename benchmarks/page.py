@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.finding import Finding, below
+from benchmarks.finding import Finding, below, replace_text
 
 STORED = Path(__file__).with_name("measured.json")
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "performance.md"
@@ -26,12 +26,12 @@ measures and writes this page; do not edit it. [benchmarks/README](../../benchma
 row: its peer, flags, problem, statistic and target, and how to build the peer.
 
 Unless a row says otherwise, ratios compare medians of launches in turns; pages, problem and statistic are
-the same on both sides, and programs are started by Debian's `mpiexec.mpich` or `mpiexec.openmpi`, with their
-default binding. FFTW, Boost and Scotch are Debian's, the other peers are built as the README says. [With
-`-Ofast` some of them are faster](../../benchmarks/README.md#peers-at-their-best), and some ratios smaller. A
-ratio nearer to 1 than the ranges of its two sides is no difference. *Not measured* gives the reason. The
-line below the name of a row gives the noise of the cores just before it (`kiviat run noise`), if that was
-measured.
+the same on both sides, and programs are started by the `mpiexec` of the MPI, with its default binding. FFTW,
+Boost and Scotch are those of the system, the other peers are built as the README says. [With `-Ofast` some of
+them are faster](../../benchmarks/README.md#peers-at-their-best), and some ratios smaller. A ratio nearer to 1
+than the ranges of its two sides is no difference. *Not measured* gives the reason. The line below the name of
+a row names Kiviat's commit, and the noise of the cores just before the row (`kiviat run noise`): above 2 or
+3 %, small messages tell more about the host of this virtual machine than about the programs.
 
 Commands below *repeat* measure the peer's figure by hand, in Kiviat's folder and with the peer's programs on
 `PATH` (and as root with `OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1`).
@@ -58,8 +58,8 @@ def write(
                 if finding.row == name
             ],
         }
-    STORED.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    PAGE.write_text(page(rows, names), encoding="utf-8")
+    replace_text(STORED, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+    replace_text(PAGE, page(rows, names))
 
 
 def stored() -> dict[str, Any]:
@@ -111,8 +111,9 @@ def _section(name: str, row: Mapping[str, Any]) -> Iterator[str]:
     yield f"## {name}\n"
     system = f"; {machine['system']}" if "system" in machine else ""
     noise = machine.get("noise_percent")
+    revision = f"; Kiviat {machine['revision']}" if machine.get("revision") else ""
     noisy = "" if noise is None else f" Just before, `noise` measured {noise:.2g} % on these cores."
-    yield f"{row['date']}, {machine['cpu']}, {machine['cores']} cores{mpis}{system}.{noisy}"
+    yield f"{row['date']}, {machine['cpu']}, {machine['cores']} cores{mpis}{system}{revision}.{noisy}"
     if row["caution"]:
         yield f"**{row['caution'][0].upper()}{row['caution'][1:]}.**"
     yield "\n| what | figure | target | |\n|---|---|---|---|"

@@ -51,7 +51,7 @@ def _compared(mpi: Mpi, setting: Setting, side: Side) -> Iterator[Finding]:
     name, without = side.name, side.without
     found: dict[str, dict[str, list[float]]] = {}
     try:
-        for _ in setting.progress(range(setting.times(5, least=1)), f"{ROW}: {name}, {mpi.name}"):
+        for _ in setting.progress(range(setting.times(3, least=1)), f"{ROW}: {name}, {mpi.name}"):
             for pages in ("huge", without):
                 for kernel, rate in side.rates(pages).items():
                     found.setdefault(kernel, {"huge": [], without: []})[pages].append(rate)

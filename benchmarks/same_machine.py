@@ -32,16 +32,19 @@ _LEAST_COVERED = 0.93  # five launches, whose interval is their range, cover 93.
 
 
 def measure(setting: Setting) -> Iterator[Finding]:
+    yield from setting.under_each_mpi(ROW, _under)
+
+
+def _under(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
     pairs = setting.times(60, least=3)
-    for mpi in setting.mpis:
-        launches = [
-            mpi.measure([f"{case} {words}" for case, words in CASES.items()])
-            for _ in setting.progress(range(pairs * 2 * LAUNCHES), f"{ROW}: {mpi.name}")
-        ]
-        # The same launches, divided into two runs in two ways.
-        yield _finding(mpi, "launches of the two runs interleaved", launches, lambda i: i % 2 == 0, True)
-        yield _finding(mpi, "one run after the other", launches, lambda i: i < LAUNCHES, False)
-        yield from _coverages(mpi, launches)
+    launches = [
+        mpi.measure([f"{case} {words}" for case, words in CASES.items()])
+        for _ in setting.progress(range(pairs * 2 * LAUNCHES), f"{ROW}: {mpi.name}")
+    ]
+    # The same launches, divided into two runs in two ways.
+    yield _finding(mpi, "launches of the two runs interleaved", launches, lambda i: i % 2 == 0, True)
+    yield _finding(mpi, "one run after the other", launches, lambda i: i < LAUNCHES, False)
+    yield from _coverages(mpi, launches)
 
 
 def _coverages(mpi: Mpi, launches: Sequence[Events]) -> Iterator[Finding]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from benchmarks.mpi import Mpi
+from benchmarks.finding import Finding, not_measured
+from benchmarks.mpi import LaunchError, Mpi
 
 T = TypeVar("T")
 
@@ -27,6 +28,23 @@ class Setting:
     def times(self, full: int, least: int) -> int:
         """Return the number of repetitions: the user's, or `full`, or `least` with --brief."""
         return self.repetitions or (least if self.brief else full)
+
+    def under_each_mpi(
+        self, row: str, measure: Callable[[Mpi, Setting], Iterator[Finding]]
+    ) -> Iterator[Finding]:
+        """Yield a row's findings under every MPI; a launch that fails ends only those of its MPI.
+
+        Raise LaunchError at the end if one failed.
+        """
+        failed = []
+        for mpi in self.mpis:
+            try:
+                yield from measure(mpi, self)
+            except LaunchError as error:
+                failed.append(str(error))
+                yield not_measured(row, f"the rest, {mpi.name}", "", str(error))
+        if failed:
+            raise LaunchError("; ".join(failed))
 
     def progress(self, items: Sequence[T], title: str) -> Iterator[T]:
         """Yield the items, and print on standard error how many are done."""

@@ -273,8 +273,14 @@ def _took(
 
     timer = threading.Timer(_TIMEOUT_S, stop)
     timer.start()
-    _, status, usage = os.wait4(process.pid, 0)
-    timer.cancel()
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    except BaseException:  # Ctrl-C does not reach the session of the simulation
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    finally:
+        timer.cancel()
     code = os.waitstatus_to_exitcode(status)
     failed = f"longer than {_TIMEOUT_S:.0f} s" if late.is_set() else f"exit code {code}" if code else None
     processor_s = usage.ru_utime + usage.ru_stime

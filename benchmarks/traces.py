@@ -68,7 +68,11 @@ def _calls(mpi: Mpi, libraries: _Libraries, setting: Setting) -> Iterator[Findin
             for name, ns in re.findall(r"^(\w+) ([\d.]+)$", said, re.MULTILINE):
                 took[way].setdefault(name, []).append(float(ns))
     for way, what in (("trace", "kiviat trace"), ("waits", "kiviat profile --wait-states")):
-        costs = {name: min(took[way][name]) - min(bare) for name, bare in took["bare"].items()}
+        costs = {
+            name: min(took[way][name]) - min(bare)
+            for name, bare in took["bare"].items()
+            if not name.startswith("cold_")
+        }
         each = ", ".join(f"{name} {cost:.0f} ns" for name, cost in costs.items())
         yield Finding(
             ROW,

@@ -67,6 +67,8 @@ def main(words: list[str]) -> int:
     )
     if outcomes["skipped"]:
         print(f"did not run: {outcomes['skipped']} of {outcomes.total()} tests{_missing()}")
+    # A part that a signal ended has a negative code, which must not count as less than success.
+    codes = [code if code >= 0 else 128 - code for code in codes]
     return max(code for code in codes if len(set(codes)) == 1 or code != pytest.ExitCode.NO_TESTS_COLLECTED)
 
 

@@ -33,7 +33,8 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
         code, outcomes = told[part]
         if outcomes is not None:
             Path(words[words.index("--outcomes") + 1]).write_text(json.dumps(outcomes))
-        return subprocess.Popen(["sh", "-c", f"echo tests of {part}; exit {code}"], stdout=output)
+        end = f"exit {code}" if code >= 0 else f"kill {code} $$"
+        return subprocess.Popen(["sh", "-c", f"echo tests of {part}; {end}"], stdout=output)
 
     monkeypatch.setattr(parts, "_started", started)
     monkeypatch.setattr(builds, "started", lambda: subprocess.Popen(["true"]))
@@ -70,6 +71,13 @@ def test_a_part_that_crashes_is_told(run: Run, capsys: pytest.CaptureFixture[str
     run["untimed"] = (3, None)
     assert parts.main([]) == 3
     assert "FAILED part untimed: pytest ended with 3" in capsys.readouterr().out
+
+
+def test_a_part_that_a_signal_ends_is_a_failure(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its exit code is negative, less than that of success."""
+    run["timed"] = (-11, None)
+    assert parts.main([]) == 128 + 11
+    assert "FAILED part timed: pytest ended with -11" in capsys.readouterr().out
 
 
 def test_a_part_without_tests_is_no_failure(run: Run) -> None:

@@ -189,7 +189,7 @@ def test_tests_need_both_mpis_a_browser_and_slurm(debian: Machine) -> None:
     assert done.returncode == 0, done.stderr
     *_, install, pip = debian.log
     wanted = "cmake ninja-build libsimgrid-dev openmpi-bin libopenmpi-dev mpich libmpich-dev chromium "
-    wanted += "iproute2 slurmctld slurmd slurm-client munge gfortran scotch"
+    wanted += "iproute2 slurmctld slurmd slurm-client munge gfortran tcl scotch"
     assert install.endswith(f"install --no-install-recommends {wanted}")
     assert pip == "pip -q --disable-pip-version-check -e .[test,mpi]"
 
@@ -371,6 +371,19 @@ def test_libraries_that_the_loader_does_not_find_are_missing(bare: Machine, mana
 def test_libraries_are_installed(debian: Machine) -> None:
     debian.user = 0
     debian.programs["python3"] = NO_LIBRARIES + GOOD_PYTHON
+    done = debian.setup("run", YES="1")
+    assert done.returncode == 0, done.stderr
+    assert any("libopenblas0-pthread libfftw3-double3" in line for line in debian.log)
+
+
+def test_libraries_are_installed_with_the_first_python(debian: Machine) -> None:
+    """Without Python nothing can say that they are there."""
+    debian.user = 0
+    debian.programs["python3"] = OLD_PYTHON
+    package = debian.root / "packages" / "python3"
+    package.mkdir()
+    (package / "python3").write_text(f"#!/bin/bash\n{GOOD_PYTHON}")
+    (package / "python3").chmod(0o755)
     done = debian.setup("run", YES="1")
     assert done.returncode == 0, done.stderr
     assert any("libopenblas0-pthread libfftw3-double3" in line for line in debian.log)
