@@ -53,13 +53,14 @@ inline std::int64_t memory_of(const Trial& t) {
 }
 
 // Allocates `bytes` for this rank's part of the problem and touches them: otherwise the first of a kernel's runs would
-// measure page faults, too, which take several times as long as a transform of FFT. Throws Skip on all ranks if one
+// measure page faults, too, which take several times as long as a transform of FFT. Several `threads` must touch them
+// themselves, because a page lies in the memory of the socket that touches it first. Throws Skip on all ranks if one
 // fails. Collective.
-inline HugePages pages_of(const Trial& t, std::size_t bytes) {
+inline HugePages pages_of(const Trial& t, std::size_t bytes, int threads = 1) {
   HugePages pages(bytes);
   if (const double missing = t.worst(pages ? 0 : static_cast<double>(bytes)); missing > 0)
     throw Skip("cannot allocate " + std::to_string(std::llround(missing)) + " B on each rank: give a smaller memory=");
-  pages.touch();
+  if (threads == 1) pages.touch();
   return pages;
 }
 

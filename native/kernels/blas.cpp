@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* core_variable = "OPENBLAS_CORETYPE";
 
-// Fortran interface, which every BLAS has. `Integer` is 32 bits unless names end in 64_. Lengths of character arguments
-// come last.
+// Fortran interface, which every BLAS has. `Integer` is 32 bits unless names end in 64_ or OpenBLAS says otherwise.
+// Lengths of character arguments come last.
 template <class Integer>
 using Gemm = void(const char*, const char*, const Integer*, const Integer*, const Integer*, const double*,
                   const double*, const Integer*, const double*, const Integer*, const double*, double*, const Integer*,
@@ -107,6 +107,12 @@ void introduce(Blas& blas, void* library, const Naming& naming) {
   }
 }
 
+// Returns whether integers have 64 bits, which names need not show.
+bool has_long_integers(void* library, const Naming& naming) {
+  const auto config = function<const char*()>(library, naming.of("openblas_get_config"));
+  return *naming.after || (config && std::string(config()).find("USE64BITINT") != std::string::npos);
+}
+
 // Loads `file` into `blas`; returns false if it is not a BLAS.
 bool load(const char* file, Blas& blas) {
   void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
@@ -117,7 +123,7 @@ bool load(const char* file, Blas& blas) {
     if (!library) return false;
     void *const gemm = dlsym(library, naming.of("dgemm_").c_str()), *const trsm =
                                                                         dlsym(library, naming.of("dtrsm_").c_str());
-    if (*naming.after)
+    if (has_long_integers(library, naming))
       bind<std::int64_t>(blas, gemm, trsm);
     else
       bind<std::int32_t>(blas, gemm, trsm);

@@ -63,7 +63,7 @@ template <Reuse reuse>
 
 }  // namespace
 
-KIVIAT_COMPILED_FOR("arch=haswell", "default")
+KIVIAT_UP_TO_AVX2
 void copy_runs(Complex* to, const Complex* from, const Runs& what, Reuse reuse, const Complex* next) {
   const std::int64_t ahead = next ? next - from : 8 * what.from_distance;
   if (reuse == Reuse::late)
@@ -72,7 +72,7 @@ void copy_runs(Complex* to, const Complex* from, const Runs& what, Reuse reuse, 
     copy<Reuse::soon>(to, from, what, ahead);
 }
 
-KIVIAT_COMPILED_FOR("arch=haswell", "default")
+KIVIAT_UP_TO_AVX2
 void turn(Complex* to, std::int64_t to_line, const Complex* from, std::int64_t from_line, std::int64_t count,
           std::int64_t rows, Reuse reuse) {
   if (reuse == Reuse::late)
@@ -81,7 +81,7 @@ void turn(Complex* to, std::int64_t to_line, const Complex* from, std::int64_t f
     turned<Reuse::soon>(to, to_line, from, from_line, count, rows);
 }
 
-KIVIAT_COMPILED_FOR("arch=haswell", "default")
+KIVIAT_UP_TO_AVX2
 void turn_times(Complex* to, const Complex* from, std::int64_t from_line, std::int64_t count, std::int64_t rows,
                 const Complex* coarse, const Complex* fine, std::int64_t fine_line, Reuse reuse) {
   if (reuse == Reuse::late)

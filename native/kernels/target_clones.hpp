@@ -12,5 +12,12 @@
 #define KIVIAT_COMPILED_FOR(...)
 #endif
 
-// Compiles a function for every SIMD width.
+// Compile a function for every SIMD width, or for those up to AVX2. Names of single processors would not do: GCC takes
+// such a version on these alone, not on their successors.
+#if defined __GNUC__ && __GNUC__ >= 12
 #define KIVIAT_EVERY_WIDTH KIVIAT_COMPILED_FOR("arch=x86-64-v4", "arch=x86-64-v3", "default")
+#define KIVIAT_UP_TO_AVX2 KIVIAT_COMPILED_FOR("arch=x86-64-v3", "default")
+#else  // GCC 11 knows no levels of x86-64
+#define KIVIAT_EVERY_WIDTH KIVIAT_COMPILED_FOR("avx512f", "avx2", "default")
+#define KIVIAT_UP_TO_AVX2 KIVIAT_COMPILED_FOR("avx2", "default")
+#endif

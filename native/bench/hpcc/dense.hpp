@@ -25,7 +25,7 @@ inline Blas agreed_blas(Trial& t, int threads) {
   std::vector<double> matrices(3 * n * n, 1);
   double* const a = matrices.data();
   blas.gemm(n, n, n, 1, a, n, a + n * n, n, 0, a + 2 * n * n, n);
-  t.note("blas", blas.words());
+  t.note("blas", blas.words() + (blas.set_threads ? "" : "; nothing sets or tells its number of threads"));
   return blas;
 }
 

@@ -28,7 +28,7 @@ class Study {
     order_ = given ? given : automatic_order();
     const std::int64_t bytes = 8 * Product::doubles(order_);
     refuse_more_than_available(t, "n=" + std::to_string(order_), static_cast<double>(bytes));
-    memory_ = pages_of(t, computes(t, scope_) ? static_cast<std::size_t>(bytes) : 1);
+    memory_ = pages_of(t, computes(t, scope_) ? static_cast<std::size_t>(bytes) : 1, threads_);
     t.uses_threads(threads_);
     t.number("order", order_);
     t.note("order", std::to_string(order_));
@@ -82,6 +82,7 @@ class Study {
         }
       }
     }
+    t_.together(!computes(t_, scope_));
     const double slowest_s = t_.worst(mine_s);
     if (!std::isfinite(slowest_s)) throw Skip("cannot allocate matrices for the pilot run: give a smaller memory=");
     const auto most = static_cast<std::int64_t>(of_pilot * std::cbrt(most_s / slowest_s));

@@ -39,8 +39,10 @@ class Study {
       } catch (const Skip& why) {
         wrong = why.what();
       }
-    if (fftw)
+    if (fftw) {
+      t_.together(idle_);  // asleep, while the others plan
       if (const std::string reason = first_said(t_.members().comm(), wrong); !reason.empty()) throw Skip(reason);
+    }
     t_.number("n", shape_.n());
     t_.note("n", std::to_string(shape_.n()) + " = " + std::to_string(shape_.n1) + " x " + std::to_string(shape_.n2) +
                      ", " + std::to_string(tuning_.columns * tuning_.blocks) + " columns at once");

@@ -21,7 +21,7 @@ class Study {
     const Places places(plan_);
     refuse_more_than_available(t, "n=" + std::to_string(plan_.order), 8 * static_cast<double>(places.doubles()));
     Trial::fitting(8 * places.panel, "B of a panel"), Trial::fitting(8 * places.u, "B of rows");
-    memory_ = pages_of(t, 8 * static_cast<std::size_t>(places.doubles()));
+    memory_ = pages_of(t, 8 * static_cast<std::size_t>(places.doubles()), plan_.threads);
     // Messages of the checks take at most a sixty-fourth of the memory on any grid.
     const auto parts = static_cast<std::size_t>(std::max(plan_.grid.columns, 2 * plan_.grid.rows * plan_.grid.rows));
     sample_bytes_ = std::clamp<std::size_t>(places.doubles() / 8 / parts / 8 * 8, 16, 1 << 20);

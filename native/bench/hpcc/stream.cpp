@@ -20,7 +20,7 @@ class Study {
         idle_(!computes(t, scope_)),
         threads_(openmp_threads(t)),
         layout_(static_cast<std::size_t>(memory_of(t))),
-        pages_(pages_of(t, idle_ ? 1 : 3 * layout_.stride * sizeof(double))),
+        pages_(pages_of(t, idle_ ? 1 : 3 * layout_.stride * sizeof(double), threads_)),
         arrays_(pages_.as<double>(), layout_, threads_, t.seed(),
                 static_cast<std::uint64_t>(t.rank()) * layout_.count) {
     t.uses_threads(threads_);

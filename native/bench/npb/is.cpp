@@ -64,10 +64,8 @@ void make_keys(Key* keys, std::int64_t first, std::int64_t count, int log2_great
   }
 }
 
-#define KIVIAT_HOT KIVIAT_COMPILED_FOR("arch=x86-64-v3", "default")
-
 // Uses four tables, so that the increments for equal successive keys do not depend on each other.
-KIVIAT_HOT void count_buckets(const Key* __restrict keys, std::int64_t count, int shift, Counts& all) {
+KIVIAT_UP_TO_AVX2 void count_buckets(const Key* __restrict keys, std::int64_t count, int shift, Counts& all) {
   Counts table[4] = {};
   std::int64_t i = 0;
   for (; i + 4 <= count; i += 4)
@@ -77,19 +75,20 @@ KIVIAT_HOT void count_buckets(const Key* __restrict keys, std::int64_t count, in
 }
 
 // Writes the keys to `to`, bucket after bucket; `next` has the start of each bucket.
-KIVIAT_HOT void sort_into_buckets(const Key* __restrict keys, std::int64_t count, int shift, Counts next,
-                                  Key* __restrict sorted) {
+KIVIAT_UP_TO_AVX2 void sort_into_buckets(const Key* __restrict keys, std::int64_t count, int shift, Counts next,
+                                         Key* __restrict sorted) {
   for (std::int64_t i = 0; i < count; ++i) sorted[next[keys[i] >> shift]++] = keys[i];
 }
 
 // Counts the occurrences of each key from `first` on.
-KIVIAT_HOT void count_keys(const Key* __restrict keys, std::int64_t count, Key first, std::int32_t* __restrict counts) {
+KIVIAT_UP_TO_AVX2 void count_keys(const Key* __restrict keys, std::int64_t count, Key first,
+                                  std::int32_t* __restrict counts) {
   for (std::int64_t i = 0; i < count; ++i) ++counts[keys[i] - first];
 }
 
 // Counts received keys, which may be corrupted; returns the number of those out of range.
-KIVIAT_HOT std::int64_t count_keys_that_came(const Key* __restrict keys, std::int64_t count, Key first,
-                                             std::span<std::int32_t> counts) {
+KIVIAT_UP_TO_AVX2 std::int64_t count_keys_that_came(const Key* __restrict keys, std::int64_t count, Key first,
+                                                    std::span<std::int32_t> counts) {
   std::int64_t strayed = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t at = Key(keys[i] - first);
@@ -116,6 +115,9 @@ class Program {
         received_(ranks()),
         sent_at_(ranks()),
         received_at_(ranks()) {
+    if (mine_ == 0)
+      throw Skip("class " + t.text("class") + " has " + std::to_string(all_keys_) +
+                 " keys, fewer than there are ranks");
     // Limits: a rank has at most one bucket more than its share, and no bucket has four times the mean number of keys.
     const std::size_t arrays[] = {elements(most_), elements(mine_), elements(t.ranks() > 1 ? most_ : 0),
                                   elements(different_)};

@@ -26,12 +26,12 @@ struct Lines {
 };
 
 // Transposes: rows of `points` numbers, Lanes::width of them, become columns of lanes.
-KIVIAT_COMPILED_FOR("arch=x86-64-v3", "default")
+KIVIAT_UP_TO_AVX2
 static void rows_to_lanes(const double* rows, std::int64_t row, std::int64_t points, double* lanes) {
   for (std::int64_t i = 0; i < points; ++i)
     for (std::int64_t lane = 0; lane < Lanes::width; ++lane) lanes[i * Lanes::width + lane] = rows[lane * row + i];
 }
-KIVIAT_COMPILED_FOR("arch=x86-64-v3", "default")
+KIVIAT_UP_TO_AVX2
 static void lanes_to_rows(const double* lanes, std::int64_t points, double* rows, std::int64_t row,
                           std::int64_t count) {
   for (std::int64_t lane = 0; lane < count; ++lane)
