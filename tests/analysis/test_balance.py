@@ -19,7 +19,9 @@ from kiviat.analysis.hpcc.balance import (
     machine_balance,
     network_balance,
 )
+from kiviat.analysis.hpcc.bottlenecks import MEMORY, limits
 from kiviat.analysis.hpcc.quantities import System, chosen, measured_system, published_systems
+from kiviat.analysis.hpcc.roofline import Roofline, roofline
 from kiviat.record import Row, Table, TableRow
 from kiviat.report.balance.figures import rooflines
 from kiviat.report.balance.tables import quantities
@@ -262,6 +264,11 @@ def test_few_nodes_and_random_ring_bandwidth(choice: str, beside_large: bool, ke
     assert any("for run-a, which has fewer than 8 nodes" in rule for rule in result.rules)
 
 
+def test_a_rule_of_all_runs_says_nothing_of_published_systems() -> None:
+    result = balance([system(), *published_systems()], small="keep")
+    assert any("fewer than 8 nodes (all runs are affected)" in rule for rule in result.rules)
+
+
 def test_eight_nodes_are_not_few() -> None:
     assert not any("nodes" in rule for rule in balance([system(nodes=8, ranks=8)], few_nodes="drop").rules)
 
@@ -286,6 +293,21 @@ def test_against_hpl_over_sizes() -> None:
     (ratio,) = against_hpl([found], "copy", ratio=True)
     assert [value for _, value, _ in ratio.points] == pytest.approx([0.4, 8 * 4 / 60])
     assert all(band is not None and band[0] < value < band[1] for _, value, band in ratio.points)
+
+
+def test_a_curve_of_intervals_and_ranges_names_both() -> None:
+    """The meaning of the largest number of ranks once stood for all."""
+    rows = [*hpcc_rows(ranks=4), *hpcc_rows(ranks=8, launches=3)]
+    found = measured_system(hpcc_run(ranks=8), "x", summarise(rows), rows)
+    (absolute,), (ratio,) = (against_hpl([found], "copy", ratio=over) for over in (False, True))
+    assert absolute.meaning == "95 % or range of 3 launches"
+    assert ratio.meaning == "87 % at least or range of 3 launches"
+
+
+def test_a_share_of_almost_all_has_its_digits() -> None:
+    """It was once "1e+02 %"."""
+    beside = system("run-b", scale={"ptrans.rate": 1.004})
+    assert sentences(balance([system(), beside]))[2].endswith("in PTRANS / HPL: 99.6 % of it.")
 
 
 def test_efficiency_and_balances() -> None:
@@ -364,6 +386,8 @@ def test_simulated_kernels_are_those_of_full_memory() -> None:
     assert "extrapolated from 4 sizes" in hpl.extrapolated and hpl.axes["memory"] == 1_600_000_000
     assert found.whole.value("hpl_order") == pytest.approx(full, rel=1e-6)
     assert balance([found]).cells[0][PLACE["stream"]].extrapolated == (hpl.extrapolated,)
+    (line,) = [texts for texts in quantities(found).texts() if texts[0] == "HPL"]
+    assert line[4] == "–"  # it once had 0 launches
 
 
 def grid(name: str, unit: str, kernels: tuple[str, ...], values: list[list[float]], case: str) -> Grid:
@@ -441,6 +465,23 @@ def test_stream_within_the_cache_has_a_caveat() -> None:
     assert cautions(with_numbers(85e6, "simulated")) == []
     titles = [row.cells[0] for row in quantities(with_numbers(85e6)).rows]
     assert "STREAM triad, star (cache, not memory)" in titles
+
+
+def test_a_rate_of_the_cache_is_no_rate_of_the_memory() -> None:
+    """STREAM from the cache once gave the roofline, the bytes per flop and the bound of PTRANS, and led."""
+    cached = with_numbers(85e6)
+    for one, known in ((cached, False), (with_numbers(1e9), True), (with_numbers(85e6, "simulated"), True)):
+        found = limits(one.whole)
+        (ptrans,) = (limit for limit in found.kernels if limit.kernel == "PTRANS")
+        assert any(bound.resource == MEMORY for bound in ptrans.bounds) is known
+        assert any(remark.startswith("STREAM triad") for remark in found.remarks) is known
+        assert isinstance(roofline(one.whole), Roofline) is known
+        assert (machine_balance(one.whole).value is not None) is known
+        assert ("its memory delivers" in sentences(balance([one]))[0]) is known
+    assert roofline(cached.whole) == "STREAM stayed in the cache"
+    beside = balance([cached, system("run-b", scale={"stream.copy": 0.5})])
+    assert beside.is_largest(0, PLACE["stream"])
+    assert beside.doubt(0, PLACE["stream"]) == "STREAM stayed in the cache"
 
 
 def test_published_ratios_beside_ours_compare_programs_too() -> None:

@@ -28,6 +28,7 @@ from kiviat.analysis.published.study import (
     verdicts,
 )
 from kiviat.analysis.scaling.series import Selection, Source, scaling
+from kiviat.cli.subcommands.study_docs import write_section
 from kiviat.launch.substrates.simulated import described_machine
 from kiviat.machine.modelled.machine import find_machine
 from kiviat.record import InputError, data_path
@@ -111,6 +112,25 @@ def test_a_number_is_compared_and_a_fitted_row_is_no_evidence() -> None:
     (other,) = verdicts_on(verdicts(STUDY, [altix]), "F1-001")
     assert other.verdict.words == "it takes 256 ranks, and the results reach 2 ranks"
     assert summed([one, other]).errors == ()
+
+
+def test_a_sentence_that_a_model_was_fitted_to_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only numbers that a model was fitted to were left out: bounds and orderings counted as holding."""
+    dell = machine(DELL, times("barrier", {64: 70e-6}), calibrated_on=["F2-047"])
+    altix = machine(ALTIX, times("barrier", {64: 10e-6}))
+    (one,) = verdicts_on(verdicts(STUDY, [dell, altix]), "F2-047")
+    assert one.fitted and one.verdict.holds
+    total = summed([one])
+    assert (total.held, total.judged, total.failing) == (0, 0, ())
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "docs/reference/studies.md"
+    page.parent.mkdir(parents=True)
+    page.touch()
+    for fitted, holding in ((True, ""), (False, "F2-047")):
+        write_section(STUDY, [dell, altix], [replace(one, fitted=fitted)], "kiviat study P3")
+        assert f"| – | other sentences |  | {holding} |  |  |\n" in page.read_text(encoding="utf-8")
 
 
 def test_a_tenth_is_not_within_a_factor_of_two() -> None:

@@ -14,9 +14,9 @@ from playwright.sync_api import Page, expect
 from kiviat.analysis.aggregate.summary import summarise
 from kiviat.analysis.hpcc.balance import AXES, Balance, balance
 from kiviat.analysis.hpcc.quantities import measured_system, published_systems
-from kiviat.report.balance.page import render_balance
+from kiviat.report.balance.page import diagram, render_balance
 
-from .charts import plotted
+from .charts import figure, plotted
 from .conftest import Open
 from .hpcc import hpcc_rows, hpcc_run, hpcc_run_json
 
@@ -247,3 +247,33 @@ def test_strings_from_records_are_inert(open_page: Open) -> None:
     assert page.evaluate("window.hacked") is None
     assert page.locator("main img").count() == 0
     assert hostile in page.locator(".sentences").inner_text()
+
+
+def test_predicted_kernels_below_a_roof_look_predicted(open_page: Open) -> None:
+    """They once looked like measured ones, and their readouts did not say that a model predicts them."""
+    page = open_page(everything()[1])
+    caption = "Roofline: flop/s against flops per byte of memory traffic"
+    for label, predicted in (("sim", True), ("run-a", False)):
+        figure(page, caption).locator("select").select_option(label=label)
+        kernels = [curve for curve in plotted(page, caption) if curve["markers"]]
+        assert len(kernels) == 5
+        assert {curve["hollow"] for curve in kernels} == {predicted}
+        told = [said for curve in kernels for said in curve["says"]]
+        assert {"predicted by a model, not measured" in said for said in told} == {predicted}
+
+
+def test_charts_of_predictions_alone_are_marked_simulated() -> None:
+    simulated: dict[str, Any] = {"launches": 1, "substrate": "simulated", "clock": "simulated"}
+    run, rows = hpcc_run("sim", **simulated), hpcc_rows("sim", **simulated)
+    result = balance([measured_system(run, "sim", summarise(rows), rows), *published_systems()])
+    mark = '<span class="small simulated">simulated</span>'
+    assert mark in render_balance(result, {"sim": run})
+    assert mark not in everything()[1]
+
+
+def test_a_diagram_in_a_dark_notebook_has_a_light_ground(open_page: Open) -> None:
+    page = open_page(diagram(everything()[0], {}), theme="dark")
+    ground = page.locator("svg.kiviat").evaluate(
+        "(svg) => getComputedStyle(svg.parentElement).backgroundColor"
+    )
+    assert ground == "rgb(253, 253, 251)"

@@ -13,12 +13,14 @@ from kiviat.record.run import Run
 from kiviat.record.studies import StudyColumn, StudyTable
 from kiviat.report.facts.runs import labels
 from kiviat.report.html.axis import axis_of, plain, short_value
-from kiviat.report.html.chart import drawn_panels
+from kiviat.report.html.chart import DrawnPanel, drawn_panels
 from kiviat.report.html.figure import Cells, Figure, HeatMap, Line, Panel
 from kiviat.report.html.heat_map import drawn_maps
 from kiviat.report.html.scale import Scale, decimal_ticks, linear_ticks, span, together, value_ticks
+from kiviat.report.html.symbols import outline, slot
 from kiviat.report.run.page import render
 from kiviat.report.study.bars import bars_of
+from kiviat.report.study.diagram import shapes_of
 
 from .charts import data, inked
 from .synthetic import make_rows, make_run, make_run_json, row
@@ -196,6 +198,7 @@ def test_axes_say_values_in_words() -> None:
     assert axis_of("bytes").tick(0.5) == "0 B" and axis_of("bytes").where(2048) == "2 KiB"
     assert axis_of("ranks").where(1) == "1 rank" and axis_of("ranks").tick(1024) == "1,024"
     assert axis_of("phase").where(3) == "phase 3" and axis_of("window").where(64) == "window 64"
+    assert axis_of("window").where(1024) == "window 1,024"  # it was once rounded to three digits
     assert (
         axis_of("hpl").where(2e9) == "HPL of 2.00 Gflop/s"
         and axis_of("intensity").where(0.5) == "0.500 flop/B"
@@ -230,3 +233,65 @@ def test_programs_in_arrangements_are_bars() -> None:
     assert figure and figure.categories == ("BT", "CG") and figure.conditions == "over 16x1"
     assert [line.points for line in figure.panels[0].lines] == [((0.0, 1.0), (1.0, 1.0)), ((0.0, 0.5),)]
     assert bars_of(table, [], labels([make_run()])) == []
+
+
+def panel_of(*lines: Line, x: str = "bytes", unit: str = "s") -> DrawnPanel:
+    """The panel of a chart of these lines."""
+    figure = Figure("f", "s", "t", "", x, unit, True, "", (Panel("", (), lines),))
+    (found,) = drawn_panels(figure, ())
+    return found
+
+
+def test_a_band_has_gaps_and_a_lone_interval_a_bar() -> None:
+    """A band once covered points without intervals, and a single interval was not drawn at all."""
+    points = tuple((float(1 << place), 1e-6) for place in range(6))
+    band = (None, (0.9e-6, 1.1e-6), None, (0.9e-6, 1.1e-6), (0.9e-6, 1.2e-6), None)
+    svg = panel_of(Line("a", "lines+markers", ("categorical", 0, 1), 0, points, band=band)).svg
+    (area,) = re.findall(r'class="band"[^>]* d="([^"]*)"', svg)
+    assert area.count("M") == 1 and area.count("L") == 3  # of two points, there and back
+    (bars,) = re.findall(r'class="bar" d="([^"]*)"', svg)
+    assert bars.count("V") == 1
+    two = panel_of(Line("a", "lines+markers", ("categorical", 0, 1), 0, points[:2], band=band[:2])).svg
+    assert 'class="bar"' in two and 'class="band"' not in two
+
+
+def test_launches_of_several_runs_do_not_reach_those_beside() -> None:
+    """Runs were once eight pixels apart even where launches were closer."""
+
+    def lines(runs: int, launches: int) -> list[Line]:
+        points = tuple((float(launch), 1e-6) for launch in range(launches))
+        return [Line(str(run), "markers", ("categorical", run, runs), run, points) for run in range(runs)]
+
+    close = panel_of(*lines(8, 60), x="launch")
+    marks = re.findall(r'class="(?:dots|marks)"[^>]* d="([^"]*)"', close.svg)
+    first, last = ([float(x) for x in re.findall(r"M([\d.]+) ", path)] for path in (marks[0], marks[-1]))
+    assert len(first) == len(last) == 60
+    assert all(here < beside for here, beside in zip(last, first[1:], strict=False))
+    assert panel_of(*lines(2, 3), x="launch").scales["shift"] == 8.0
+    assert "shift" not in panel_of(*lines(2, 3)).scales
+
+
+def test_nothing_is_drawn_far_outside_of_its_frame() -> None:
+    """A share of -15,000 % was once drawn hundreds of pixels below its chart, over what stood there."""
+    points = ((1.0, 20.0), (2.0, -15000.0))
+    panel = panel_of(Line("a", "lines+markers", ("categorical", 0, 1), 0, points), unit="%")
+    scale: Any = panel.scales["y"]
+    paths = re.findall(r'class="(?:line|dots)"[^>]* d="([^"]*)"', panel.svg)
+    heights = [float(y) for path in paths for y in re.findall(r"[ML][\d.]+ (-?[\d.]+)", path)]
+    assert len(heights) == 4
+    assert max(heights) == scale[3] + 4 and min(heights) >= scale[4] - 4
+
+
+def test_colours_and_symbols_tell_many_runs_apart() -> None:
+    """The ninth run once had both the colour and the symbol of the first."""
+    assert len({(slot("categorical", run), outline(run, 3.0)) for run in range(64)}) == 64
+    ninth = Line("a", "markers", ("categorical", 8, 9), 8, ((1.0, 1e-6), (2.0, 1e-6)))
+    assert 'class="marks"' in panel_of(ninth).svg
+
+
+def test_the_diagram_of_a_study_does_not_call_reported_values_measured() -> None:
+    run = make_run(substrate="ingested", clock="reported", plan=None)
+    table = StudyTable("1", "t", tuple(StudyColumn(name) for name in "abc"), diagram=True)
+    line = TableLine(0, "", (Cell(1.0, "s"), Cell(2.0, "s"), Cell(3.0, "s")))
+    (shape,) = shapes_of(table, [line], labels([run]))
+    assert shape.origin == "reported"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +17,7 @@ from kiviat.analysis.aggregate.summary import summarise
 from kiviat.record import Row
 from kiviat.record.run import Run
 from kiviat.record.units import format_value
+from kiviat.report.html.axis import plain
 from kiviat.report.run.page import render
 
 from .charts import curves, figure, pixel_of, plotted, positions
@@ -150,6 +152,14 @@ def test_tables_speak_as_python_does(open_page: Open) -> None:
     }
 
 
+def test_whole_numbers_are_exact(open_page: Open) -> None:
+    """1,024 ranks were once 1,020 in the table of a chart's values."""
+    page = open_page(render([make_run()], [row("run-a", "time", "s", "lower", 1e-6)]))
+    numbers = [0, 7, 1024, 65536, 0.12345, 1234.5]
+    told = page.evaluate("(numbers) => numbers.map((number) => kiviat.plain(number))", numbers)
+    assert told == [plain(number) for number in numbers] and told[2] == "1,024"
+
+
 def test_columns_sort(open_page: Open) -> None:
     page = open_page(render([make_run()], make_rows(sizes=SIZES)))
     page.get_by_text("pingpong 10 cases").click()
@@ -240,6 +250,18 @@ def test_legend_hides_a_curve(open_page: Open) -> None:
     expect(chart).to_be_in_viewport()
 
 
+# Copies again before the button has its own words again, and returns those that it has in the end.
+_COPY_TWICE = """async (button) => {
+  const own = window.setTimeout, later = [];
+  Object.defineProperty(navigator, "clipboard", { value: { writeText: async () => {} }, configurable: true });
+  window.setTimeout = (act) => later.push(act);
+  for (let time = 0; time < 2; time += 1) await kiviat.copied(button, "x", "text/plain", "x.txt");
+  window.setTimeout = own;
+  later.forEach((act) => act());
+  return button.textContent;
+}"""
+
+
 def test_charts_are_copied(open_page: Open) -> None:
     rows = make_rows(sizes=SIZES)
     page = open_page(render([make_run()], rows))
@@ -264,6 +286,9 @@ def test_charts_are_copied(open_page: Open) -> None:
     strokes = {node.get("stroke") for node in picture.iter("{http://www.w3.org/2000/svg}path")}
     assert "rgb(0, 114, 178)" in strokes
     assert "var(" not in ElementTree.tostring(picture, encoding="unicode")
+    # What a spreadsheet might take for a formula is text; negative numbers stay numbers.
+    assert page.evaluate("kiviat.csv([['-1.5', '-x', '=1']])") == "-1.5,'-x,'=1\n"
+    assert chart.locator("[data-copy=csv]").evaluate(_COPY_TWICE) == "CSV"
 
 
 def test_panels_side_by_side_are_copied_with_their_names(open_page: Open) -> None:
@@ -295,12 +320,84 @@ def test_a_link_shows_what_it_names_only(open_page: Open) -> None:
     expect(chart.get_by_role("button", name="4 ranks")).to_have_attribute("aria-pressed", "true")
 
 
+def test_a_link_to_all_panels_keeps_their_quantity(open_page: Open) -> None:
+    """It once led to the panels of the first quantity."""
+    rows = [
+        row("run-a", metric, unit, better, value, benchmark="sendrecv", ranks=ranks, bytes=size,
+            case=f"sendrecv/ranks={ranks}/bytes={size}")
+        for ranks in range(2, 12) for size in (8, 1024)
+        for metric, unit, better, value in (("time", "s", "lower", 1e-6), ("bandwidth", "B/s", "higher", 1e9))
+    ]  # fmt: skip
+    page = open_page(render([make_run()], rows))
+    chart = figure(page, "sendrecv: time and bandwidth against message size")
+    chart.get_by_role("button", name="bandwidth", exact=True).click()
+    chart.locator("select").select_option(label="all, side by side")
+    chart.get_by_role("button", name="link").click()
+    page.reload()
+    expect(chart.locator("button[data-quantity][aria-pressed=true]")).to_have_text("bandwidth")
+    expect(chart.locator("svg.chart:visible")).to_have_count(11)
+    # Older links name no panel beside "all".
+    id_ = chart.get_attribute("id")
+    page.evaluate("(id) => { location.hash = `#${id}:panel=0`; }", id_)
+    expect(chart.locator("svg.chart:visible")).to_have_count(1)
+    page.evaluate("(id) => { location.hash = `#${id}:panel=all`; }", id_)
+    expect(chart.locator("svg.chart:visible")).to_have_count(11)
+
+
+def test_rows_that_are_shown_later_have_their_heads_on_telephones(open_page: Open) -> None:
+    rows = [
+        row("run-a", "time", "s", "lower", 1e-6, case=f"x/{number}", benchmark="x", bytes=number)
+        for number in range(301)
+    ]
+    page = open_page(render([make_run()], rows), 390)
+    page.locator("#cases summary").click()
+    table = page.locator("#cases table")
+    expect(table).to_have_class(re.compile("listed"))
+    page.get_by_role("button", name="Show all 301 rows").click()
+    expect(table.locator("tbody tr")).to_have_count(301)
+    assert table.locator("tbody :is(th, td):not([data-label])").count() == 0
+
+
+def test_the_pointer_is_on_the_mark_where_launches_are_close(open_page: Open) -> None:
+    names = ("run-a", "run-b")
+    rows = [
+        row(name, "time", "s", "lower", 1e-6 * (1 + launch / 100), launch=launch)
+        for name in names
+        for launch in range(60)
+    ]
+    page = open_page(render([make_run(name, launches=60) for name in names], rows))
+    chart = page.locator("#fig-launches")
+    chart.locator("svg.chart").press("ArrowRight")
+    mark = chart.locator("g.curve .dots").first.get_attribute("d") or ""
+    at = float(chart.locator(".pointer circle").last.get_attribute("cx") or 0)
+    assert at == pytest.approx(float(mark.removeprefix("M").split(" ")[0]), abs=0.06)
+
+
+def test_the_pointer_is_on_the_mark_of_a_value_beyond_the_scale(open_page: Open) -> None:
+    rows = [
+        row("run-a", "overlap", "%", "higher", share, benchmark="iallreduce", bytes=size,
+            case=f"iallreduce/ranks=2/bytes={size}")
+        for size, share in ((8, -15000.0), (1024, 20.0))
+    ]  # fmt: skip
+    page = open_page(render([make_run()], rows))
+    chart = figure(page, "iallreduce: overlap against message size")
+    chart.locator("svg.chart").press("ArrowRight")
+    at = float(chart.locator(".pointer circle").last.get_attribute("cy") or 0)
+    drawn = curves(chart)[0]["path"].removeprefix("M").split("L")[0]
+    assert at == float(drawn.split(" ")[1])
+
+
 def test_prints_with_all_figures_in_light(open_page: Open) -> None:
     page = open_page(render([make_run()], make_rows(sizes=SIZES)), theme="dark")
     assert page.pdf(format="A4").startswith(b"%PDF")
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(253, 253, 251)"
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    shown = "(name) => getComputedStyle(document.querySelector(name)).display"
+    assert (
+        page.evaluate(shown, ".chart .bar") != "none"
+    )  # intervals were once hidden as the head of the page is
+    assert page.evaluate(shown, "header.bar") == "none"
     page.emulate_media(media="screen")
 
 

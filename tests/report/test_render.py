@@ -372,3 +372,35 @@ def test_programs_of_others_have_a_section_of_their_own() -> None:
     page = render([make_run(**about)], rows)
     assert 'id="others"' in page and 'id="pt2pt"' not in page and 'id="kernels"' not in page
     assert ">Ingested<" in page and ">Measured<" not in page
+
+
+def of_messages(run: str = "run-a", **changes: Any) -> list[Row]:
+    """Rows to which LogGP can be fitted."""
+    return [one for one in make_rows(run, **changes) if one.benchmark in ("pingpong", "uniband")]
+
+
+def test_reported_values_are_not_called_measured() -> None:
+    """The diagram and the LogGP chart of logs that were read once called their values measured."""
+    about: dict[str, Any] = {"substrate": "ingested", "clock": "reported"}
+    names = ("run-a", "run-b")
+    rows = [one for name in names for one in of_messages(name, launches=1, **about)]
+    page = render([make_run(name, plan=None, **about) for name in names], rows)
+    assert "pingpong: reported (points) and fitted (lines)" in page
+    assert ", reported: " in page and ", measured: " not in page
+
+
+def test_points_of_the_loggp_chart_have_their_intervals() -> None:
+    html = render([make_run(), make_run("run-b")], [*of_messages(), *of_messages("run-b", seed=2)])
+    lines = data(html)["figures"]["fig-loggp"]["panels"][0]["lines"]
+    bounded = [line for line in lines if "band" in line]
+    assert len(bounded) == 2 and {line["meaning"] for line in bounded} == {"95 %"}
+    for line in bounded:
+        for (_, value), (low, high) in zip(line["points"], line["band"], strict=True):
+            assert low <= value <= high
+
+
+def test_the_option_that_gives_stream_more_memory_is_set_as_code() -> None:
+    numbers = {"array_bytes": 1 << 20, "cache_bytes": 32 << 20}
+    kernels = [replace(one, numbers=numbers) if one.benchmark == "stream" else one for one in hpcc_rows()]
+    page = render([hpcc_run()], [*kernels, *make_rows(sizes=SIZES)])
+    assert "give it more (<code>--memory</code>)" in page

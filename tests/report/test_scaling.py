@@ -20,10 +20,11 @@ from kiviat.report.facts.runs import labels
 from kiviat.report.html.symbols import STROKES
 from kiviat.report.scaling.page import render_scaling
 
-from .charts import curves
+from .charts import curves, data
 from .conftest import Open
 from .scaling_runs import (
     CLUSTER,
+    RANKS,
     SICORTEX,
     amdahl,
     modelled,
@@ -204,3 +205,20 @@ def test_marks_without_law_and_bars_are_joined(open_page: Open) -> None:
     assert result.studies[0].curves[0].choice.chosen is None
     (marks,) = plotted(open_page(render_scaling(readings(result, sources), sources, [])), "value")
     assert marks["lines"] and marks["markers"] and marks["x"] == [1, 8, 64]
+
+
+def test_bounds_of_few_launches_are_not_called_intervals() -> None:
+    """The range of three launches on the most ranks was once labelled 95 %, like the intervals before it."""
+    rows = [
+        row
+        for row in scaling_rows("run-a", amdahl(0.03))
+        if row.ranks < max(RANKS) or (row.launch or 0) < 3 * len(RANKS)
+    ]
+    sources = [source(scaling_run(), rows)]
+    html = render_scaling(readings(scaling(sources, Selection()), sources), sources, [])
+    meanings = [
+        chart["panels"][0]["lines"][0]["meaning"]
+        for id_, chart in data(html)["figures"].items()
+        if id_.endswith("-efficiency")
+    ]
+    assert meanings == ["95 % or range of 6 and 3 launches"]

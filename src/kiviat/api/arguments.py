@@ -30,9 +30,9 @@ def words(name: str, given: str | Iterable[str]) -> list[str]:
 
 
 def whole_number(name: str, given: SupportsIndex, least: int = 1) -> int:
-    """Return a whole number of any type. Raise InputError for anything else, and below `least`."""
+    """Return a whole number of any type but bool. Raise InputError for anything else, and below `least`."""
     try:
-        number = operator.index(given)
+        number = least - 1 if isinstance(given, bool) else operator.index(given)
     except TypeError:
         number = least - 1
     if number < least:
@@ -47,7 +47,7 @@ def whole_numbers(name: str, given: SupportsIndex | Iterable[SupportsIndex]) -> 
 
 def fraction(name: str, given: float) -> float:
     """Return a fraction, 0 … 1. Raise InputError for anything else."""
-    if not isinstance(given, Real) or not 0 <= given <= 1:
+    if isinstance(given, bool) or not isinstance(given, Real) or not 0 <= given <= 1:
         raise wrong(name, given, "a fraction from 0 to 1: 5 % is 0.05")
     return float(given)
 

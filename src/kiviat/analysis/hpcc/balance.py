@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kiviat.analysis.hpcc.quantities import QUANTITIES, Quantity, Size, System
+from kiviat.analysis.hpcc.quantities import QUANTITIES, STAYED_IN_CACHE, Quantity, Size, System
 from kiviat.record.units import format_bytes, listed
 
 # The paper's rules: systems below this rate have an undue advantage in ratios of results of the whole
@@ -130,7 +130,8 @@ class Balance:
     def doubt(self, line: int, column: int) -> str:
         """Return why the largest value of an axis is no lead; empty if it is one.
 
-        The interval of a measured value must lie above all other values and intervals.
+        The interval of a measured value must lie above all other values and intervals, and a rate of STREAM
+        must be that of the memory.
         """
         system, low = self.systems[line], self.cells[line][column].low
         others = [
@@ -141,6 +142,9 @@ class Balance:
         ]
         if system.whole.unfair or system.origin != "measured" or not others:
             return system.whole.unfair
+        top = system.whole.quantities.get(AXES[column].quantity)
+        if top is not None and top.in_cache:
+            return STAYED_IN_CACHE
         if low is None:
             return "a single launch has no interval"
         return "" if low > max(others) else "within the variation between launches"
@@ -323,7 +327,7 @@ def _rule(
         return ""
     done = "is left out" if dropped else "is kept"
     because = {
-        "auto": "other systems are not affected" if dropped else "all systems are affected",
+        "auto": "other systems are not affected" if dropped else "all runs are affected",
         "keep": f"{option}=keep",
         "drop": f"{option}=drop",
     }[choice]
@@ -349,7 +353,7 @@ def against_hpl(systems: Sequence[System], quantity: str, ratio: bool) -> list[C
     """Return a quantity of all processes against HPL, or its ratio to HPL."""
     curves = []
     for place, system in enumerate(systems):
-        points, meaning = [], ""
+        points, meanings = [], []
         for size in system.sizes:
             hpl, top = size.quantities.get("hpl"), size.quantities.get(quantity)
             if hpl is None or top is None or size.processes is None:
@@ -364,9 +368,9 @@ def against_hpl(systems: Sequence[System], quantity: str, ratio: bool) -> list[C
             if cell.value is not None:
                 bounds = None if cell.low is None or cell.high is None else (cell.low, cell.high)
                 points.append((hpl.value, cell.value, bounds))
-                meaning = cell.meaning or meaning
+                meanings.append(cell.meaning)
         if points:
-            curves.append(Curve(place, tuple(points), meaning))
+            curves.append(Curve(place, tuple(points), " or ".join(dict.fromkeys(filter(None, meanings)))))
     return curves
 
 
@@ -377,6 +381,8 @@ def efficiency(size: Size) -> Cell:
 
 def machine_balance(size: Size) -> Cell:
     """Return the bytes that memory delivers per flop of DGEMM: star STREAM triad / star DGEMM."""
+    if size.cached:
+        return Cell(None, reason=size.cached)
     return _quotient(size, "triad", "dgemm", True, True)
 
 

@@ -263,7 +263,7 @@ def _fft_resource(size: Size) -> str:
     """Return the resource that limits a transform on one process: memory below the roofline's ridge point."""
     dgemm, triad = size.value("dgemm"), size.value("triad")
     order = problem_order(size.quantities["fft_star"], FFT_BYTES, 1) or 2.0**24
-    if dgemm is None or triad is None:
+    if dgemm is None or triad is None or size.cached:
         return MEMORY
     return MEMORY if 5 * math.log2(order) / 32 < dgemm / triad else PROCESSOR
 
@@ -282,6 +282,8 @@ def _fft_network(size: Size) -> Bound | str:
 
 @_by("triad")
 def _ptrans_memory(size: Size) -> Bound | str:
+    if size.cached:
+        return size.cached
     return Bound(
         MEMORY, _total(size, "triad") / 3, "24 B of memory traffic for each 8 B, at star STREAM triad"
     )
@@ -367,7 +369,7 @@ def _remarks(size: Size) -> Iterator[str]:
         yield "Other programs disturbed kernels, which changes the results. Measure again on a quiet machine."
     for star, single, name, least, meaning in _ALONE:
         one, other = size.quantities.get(star), size.quantities.get(single)
-        if one is None or other is None or (size.processes or 1) == 1:
+        if one is None or other is None or one.in_cache or other.in_cache or (size.processes or 1) == 1:
             continue
         share = one.value / other.value
         values = f"{format_value(one.value, one.unit)} of {format_value(other.value, other.unit)}"

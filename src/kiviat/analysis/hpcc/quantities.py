@@ -25,6 +25,7 @@ from kiviat.record.types import Row, Scalar
 
 # Meanings of low and high that begin so are of too few launches for an interval.
 RANGE = "range of"
+STAYED_IN_CACHE = "STREAM stayed in the cache"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,12 @@ class Size:
             return "more processes than cores"
         return "other programs disturbed kernels" if self.disturbed else ""
 
+    @property
+    def cached(self) -> str:
+        """Why STREAM triad does not tell the rate of the memory; empty if it does, or is missing."""
+        triad = self.quantities.get("triad")
+        return STAYED_IN_CACHE if triad is not None and triad.in_cache else ""
+
     def why(self, name: str) -> str:
         """Return the reason why the quantity is missing."""
         return self.missing.get(name) or f"{QUANTITIES[name].kernel} was not run"
@@ -174,7 +181,8 @@ class System:
 
 
 _MAXIMA = "max over systems in"  # in published/, in place of a machine
-_ORIGINS = {"wall": "measured", "simulated": "predicted", "reported": "reported"}
+# How values came about, by the clock of the run.
+ORIGINS = {"wall": "measured", "simulated": "predicted", "reported": "reported"}
 
 
 def measured_system(
@@ -231,7 +239,7 @@ def measured_system(
                 disturbed=count in disturbed,
             )
         )
-    return System(run.id, name, _ORIGINS[run.clock], tuple(sizes))
+    return System(run.id, name, ORIGINS[run.clock], tuple(sizes))
 
 
 def _counts_instead(one: Quantity, other: Quantity, lower: bool) -> bool:
@@ -262,6 +270,9 @@ def _sources() -> Mapping[tuple[str, str], Sequence[tuple[str, str | None]]]:
 
 
 def _quantity(summary: Summary, tables: Mapping[tuple[str, str], Grid]) -> Quantity:
+    numbers = dict(summary.numbers)
+    if summary.clock == "simulated":
+        numbers.pop("cache_bytes", None)  # computation on modelled machines has no caches
     low, high, meaning = summary.low, summary.high, "95 %"
     if low is None or high is None:
         several = len(summary.launch_medians) > 1
@@ -277,7 +288,7 @@ def _quantity(summary: Summary, tables: Mapping[tuple[str, str], Grid]) -> Quant
         case=summary.case,
         axes=summary.axes,
         notes=summary.notes,
-        numbers=summary.numbers,
+        numbers=numbers,
         watts=of_kernel(tables.get((summary.case, "power")), summary),
         joules=of_kernel(tables.get((summary.case, "energy")), summary),
     )

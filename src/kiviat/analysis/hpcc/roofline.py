@@ -114,6 +114,8 @@ def roofline(size: Size) -> Roofline | str:
     """Return the roofline, or the reason why it is unavailable."""
     if absent := [name for name in ("dgemm", "triad") if name not in size.quantities]:
         return "; ".join(size.why(name) for name in absent)
+    if size.cached:
+        return size.cached
     processes = size.processes or 1
     node = size.nodes is not None
     on_node = max(1, processes // size.nodes) if size.nodes else 1

@@ -132,13 +132,16 @@ def pattern_of(profile: Profile) -> list[str]:
     """Describe the traffic pattern in sentences: messages first, then data exchanged by collectives."""
     kinds = {"messages": profile.traffic(collectives=False)}
     found = []
+    omitted = 0
     if profile.collective_pairs <= MOST_PAIRS:
         kinds["collectives"] = profile.collective
     else:
         found.append("Collectives have too many pairs of ranks to be described.")
-    whole = sum(int(traffic.bytes.sum()) for traffic in kinds.values())
-    if not whole:
+        omitted = profile.collective_bytes
+    described = sum(int(traffic.bytes.sum()) for traffic in kinds.values())
+    if not described:
         return found or ["No rank sends anything to another."]
+    whole = described + omitted
     for name, traffic in kinds.items():
         if share := int(traffic.bytes.sum()) / whole:
             parts = describe(traffic)
@@ -146,7 +149,8 @@ def pattern_of(profile: Profile) -> list[str]:
     node = profile.node.tolist()
     if min(node) >= 0 and len(set(node)) > 1:
         across = sum(traffic.between(node)[1] for traffic in kinds.values())
-        found.append(f"{percent(across / whole)} of the bytes go between nodes.")
+        of = "the bytes in messages" if omitted else "the bytes"
+        found.append(f"{percent(across / described)} of {of} go between nodes.")
     return found
 
 

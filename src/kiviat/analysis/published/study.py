@@ -586,7 +586,9 @@ def verdicts(study: StudyDefinition, machines: Sequence[MachineResults]) -> list
         if row.paper.name != study.paper:
             continue
         if any(claim.asks in SCALING_FORMS for claim in row.fact.claims):
-            found += [JudgedRow(one, "") for one in by_row.get(row.id, [Verdict(row, words=_unasked(row))])]
+            fitted = any(row.id in one.calibrated_on for one in machines)
+            of_row = by_row.get(row.id, [Verdict(row, words=_unasked(row))])
+            found += [JudgedRow(one, "", fitted) for one in of_row]
         else:
             found += _judged(row, machines, unknown)
     causes = study.causes
@@ -603,8 +605,9 @@ def _judged(
         return
     across = [question for question in questions(row, machines[0].subject) if question.across_machines]
     if across:
+        fitted = any(row.id in one.calibrated_on for one in machines)
         for question in across:
-            yield JudgedRow(judge(question, lookup_across(machines, None)), "")
+            yield JudgedRow(judge(question, lookup_across(machines, None)), "", fitted)
         return
     if not concerned:
         yield JudgedRow(Verdict(row, words=f"no results of {_named(row)}"), "")
@@ -710,7 +713,7 @@ def summed(found: Sequence[JudgedRow]) -> Summed:
         and one.verdict.row.fact.use in COMPARED_USES
         and not one.fitted
     ]
-    judged = [one for one in own if one.verdict.holds is not None]
+    judged = [one for one in own if one.verdict.holds is not None and not one.fitted]
     foreign = [one.verdict.holds for one in found if one.foreign and one.verdict.holds is not None]
     untold = Counter(
         one.verdict.words for one in own if one.verdict.holds is None and one.verdict.error is None

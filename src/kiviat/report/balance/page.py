@@ -51,6 +51,7 @@ def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
     figures = [*against, *([roofs.figure] if roofs.figure else [])]
     own = [system for system in result.systems if system.origin != "published"]
     energy_tables = [table for system in own if (table := energy(system))]
+    clocks = {label.clock for label in labels} - {"published"}  # which charts do not show
     return page(
         "balance.html.j2",
         labels,
@@ -58,7 +59,7 @@ def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
         styles=("balance.css",),
         scripts=("balance.js",),
         title=f"Balance of {run_facts.title(of_runs)}" if of_runs else "Balance of published systems",
-        simulated="",
+        simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
         contents=[
             ("diagram", "Diagram"),
             *([("limits", "Limits")] if own else []),

@@ -114,7 +114,7 @@ def _line(key: str, size: Size) -> _Line:
         value=format_value(quantity.value, quantity.unit),
         interval=_interval(quantity),
         accumulated="" if total is None else format_value(total, quantity.unit),
-        launches=quantity.launches,
+        launches=quantity.launches or None,
         case=quantity.case,
     )
 

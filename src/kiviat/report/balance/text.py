@@ -179,4 +179,4 @@ def _beside(result: Balance) -> str:
     first = f"{name} has {'; '.join(has) or 'no largest ratio'}"
     if shares[low] == 1:
         return f"{first}."
-    return f"{first}; it is farthest from the largest in {low}: {100 * shares[low]:.2g} % of it."
+    return f"{first}; it is farthest from the largest in {low}: {three_digits(100 * shares[low])} % of it."

@@ -28,7 +28,7 @@ class Axis:
             return "0 B" if value < 1 else format_size(round(value))
         if self.kind == "quantity" and self.noun != "flop/B":
             return short_value(value, self.noun, digits)
-        return f"{value:,.12g}" if value == round(value) else plain(value, digits)
+        return plain(value, digits)
 
     def where(self, value: float) -> str:
         """Return a value with its noun: "8 KiB", "4 ranks", "phase 4"; charts.js has the same words."""
@@ -83,8 +83,8 @@ def axis_of(name: str) -> Axis:
 
 
 def plain(value: float, digits: int = 3) -> str:
-    """Return up to three significant digits, or `digits`, without trailing zeros."""
-    return f"{rounded(value, digits):,.12g}"
+    """Return a whole number as it is, others with up to `digits` significant digits; no trailing zeros."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{rounded(value, digits):,.12g}"
 
 
 def short_value(value: float, unit: str, digits: int = 3) -> str:

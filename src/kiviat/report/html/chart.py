@@ -22,7 +22,7 @@ from kiviat.report.html.scale import (
     together,
     value_ticks,
 )
-from kiviat.report.html.symbols import STROKES, outline, slot
+from kiviat.report.html.symbols import STROKES, outline, shape_of, slot
 
 # At this width text has its natural size; telephones shrink charts, and report.css enlarges their text.
 WIDTH, HEIGHT = 516.0, 340.0
@@ -30,8 +30,8 @@ _TOP, _RIGHT, _BOTTOM = 12.0, 24.0, 46.0
 CHARACTER = 7.4  # width of a digit on telephones, where text is largest
 _MOST_X_TICKS, _MOST_Y_TICKS = 7, 8
 _MANY_POINTS = 64  # of a curve; its marks are small
-_SHIFT = 8.0  # pixels between launches of several runs; charts.js has it, too
-_BARS = 0.8  # share of the width that bars take
+_SHIFT = 8.0  # pixels between launches of several runs, at most
+_BARS = 0.8  # share of the width that bars take, or launches of several runs
 
 _HEAD = (
     f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img">'
@@ -62,18 +62,22 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The scales of a panel."""
+    """The scales of a panel; launches of several runs stand `shift` pixels apart."""
 
     x: Scale
     y: Scale
+    shift: float = 0.0
 
     @property
     def data(self) -> dict[str, object]:
         """Return the scales for charts.js."""
-        return {
+        found: dict[str, object] = {
             axis: [scale.low, scale.high, int(scale.log), scale.start, scale.end]
             for axis, scale in (("x", self.x), ("y", self.y))
         }
+        if self.shift:
+            found["shift"] = self.shift
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +171,11 @@ def _frames(figure: Figure, curves: Sequence[Sequence[Curve]]) -> list[Frame]:
             left = 14 + CHARACTER * max((len(text) for _, text in ticks), default=4)
             frames[place] = Frame(_x_scale(figure, axis, curves[place], common_x or spans_x[place], left), y)
     lefts = max(frame.x.start for frame in frames.values())
-    return [
-        Frame(Scale(frame.x.low, frame.x.high, frame.x.log, lefts, frame.x.end), frame.y)
-        for _, frame in sorted(frames.items())
-    ]
+    found = []
+    for place, frame in sorted(frames.items()):
+        x = Scale(frame.x.low, frame.x.high, frame.x.log, lefts, frame.x.end)
+        found.append(Frame(x, frame.y, _shift(figure, x, len(curves[place]))))
+    return found
 
 
 def _x_scale(
@@ -216,10 +221,9 @@ def _svg(
         parts += _bars(curves, frame, names)
     else:
         parts += [_band(curve, frame, names[curve.name]) for curve in curves]
-        shifts = _shifts(figure, len(curves))
         parts += [
-            _curve(curve, frame, names[curve.name], shift)
-            for curve, shift in zip(curves, shifts, strict=True)
+            _curve(curve, frame, names[curve.name], frame.shift * (place - (len(curves) - 1) / 2))
+            for place, curve in enumerate(curves)
         ]
     return Markup("".join([*parts, "</svg>"]))
 
@@ -283,19 +287,38 @@ def _mark(mark: Mark, frame: Frame) -> str:
     )
 
 
+def _runs(curve: Curve) -> Iterator[list[tuple[float, tuple[float, float]]]]:
+    """Yield the intervals of successive points, each with its x: they share a band, one alone has a bar.
+
+    A mark that no line connects is alone, and so is a point whose neighbours have no interval.
+    """
+    run: list[tuple[float, tuple[float, float]]] = []
+    for (x, _), bounds in zip(curve.points, curve.band, strict=True):
+        if run and (not bounds or curve.mode == "markers"):
+            yield run
+            run = []
+        if bounds:
+            run.append((x, bounds))
+    if run:
+        yield run
+
+
 def _band(curve: Curve, frame: Frame, number: int) -> str:
-    """Return the band of a line; a lone point has a bar, which belongs to the curve."""
-    known = [(x, bounds) for (x, _), bounds in zip(curve.points, curve.band, strict=True) if bounds]
-    if curve.mode == "markers" or len(known) < 2:
-        return ""
-    there = [(frame.x.at(x), _y(frame, low)) for x, (low, _) in known]
-    back = [(frame.x.at(x), _y(frame, high)) for x, (_, high) in reversed(known)]
-    return f'<path class="band" data-curve="{number}" style="{curve.ink}" d="M{_joined([*there, *back])}Z"/>'
+    """Return the band of a line, in pieces where points have no intervals."""
+    pieces = ""
+    for run in _runs(curve):
+        if len(run) > 1:
+            there = [(frame.x.at(x), _y(frame, low)) for x, (low, _) in run]
+            back = [(frame.x.at(x), _y(frame, high)) for x, (_, high) in reversed(run)]
+            pieces += f"M{_joined([*there, *back])}Z"
+    return f'<path class="band" data-curve="{number}" style="{curve.ink}" d="{pieces}"/>' if pieces else ""
 
 
-def _shifts(figure: Figure, count: int) -> list[float]:
-    """Return the pixels by which curves are moved: launches of several runs stand side by side."""
-    return [_SHIFT * (place - (count - 1) / 2) if figure.x == "launch" else 0.0 for place in range(count)]
+def _shift(figure: Figure, x: Scale, count: int) -> float:
+    """Return the pixels between launches of several runs, fewer where launches are close; else 0."""
+    if figure.x != "launch" or not count:
+        return 0.0
+    return round(min(_SHIFT, _BARS * (x.at(1.0) - x.at(0.0)) / count), 2)
 
 
 def _curve(curve: Curve, frame: Frame, number: int, shift: float) -> str:
@@ -305,21 +328,19 @@ def _curve(curve: Curve, frame: Frame, number: int, shift: float) -> str:
         dash = f' stroke-dasharray="{STROKES[curve.dash]}"' if STROKES[curve.dash] else ""
         thin = ' stroke-width="1.25"' if curve.mode == "lines" else ""
         parts.append(f'<path class="line"{thin}{dash} d="M{_joined(at)}"/>')
+    alone = [run[0] for run in _runs(curve) if len(run) == 1]
+    bars = "".join(
+        f"M{_n(frame.x.at(x) + shift)} {_n(_y(frame, low))}V{_n(_y(frame, high))}" for x, (low, high) in alone
+    )
+    parts.append(f'<path class="bar" d="{bars}"/>' if bars else "")
     if "markers" in curve.mode:
-        if curve.mode == "markers" or len(at) == 1:
-            bars = "".join(
-                f"M{_n(x)} {_n(_y(frame, bounds[0]))}V{_n(_y(frame, bounds[1]))}"
-                for (x, _), bounds in zip(at, curve.band, strict=True)
-                if bounds
-            )
-            parts.append(f'<path class="bar" d="{bars}"/>' if bars else "")
         parts.append(_marks(curve, at))
     return f'<g class="curve" data-curve="{number}" style="{curve.ink}">{"".join(parts)}</g>'
 
 
 def _marks(curve: Curve, at: Sequence[tuple[float, float]]) -> str:
     small = len(at) > _MANY_POINTS
-    if curve.symbol % 8 == 0 and not curve.hollow:
+    if shape_of(curve.symbol) == 0 and not curve.hollow:
         width = ' stroke-width="3"' if small else ""
         return f'<path class="dots"{width} d="{"".join(f"M{_n(x)} {_n(y)}h0" for x, y in at)}"/>'
     shape = outline(curve.symbol, 1.8 if small else 3.2)
@@ -373,10 +394,10 @@ def _swatch(curve: Curve) -> Markup:
 
 
 def _y(frame: Frame, value: float) -> float:
-    """Return the pixel of a value; values that the scale cannot show lie below its end."""
+    """Return the pixel of a value; values that the scale does not hold lie just outside of its ends."""
     if not math.isfinite(value) or (frame.y.log and value <= 0):
         return frame.y.start + 4
-    return min(max(frame.y.at(value), -HEIGHT), 2 * HEIGHT)
+    return min(max(frame.y.at(value), frame.y.end - 4), frame.y.start + 4)
 
 
 def _n(value: float) -> str:

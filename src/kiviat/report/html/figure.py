@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
+from kiviat.analysis.hpcc.quantities import ORIGINS
 from kiviat.report.html.symbols import slot
 
 Colour = tuple[
@@ -27,6 +28,11 @@ class RunLabel:
     def swatch(self) -> str:
         """The variable of report.css with the colour."""
         return slot(*self.colour)
+
+    @property
+    def origin(self) -> str:
+        """How the values came about: measured, predicted, reported or published."""
+        return ORIGINS.get(self.clock, self.clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +61,8 @@ class Line:
     """Points that are not in the table of summaries. Equal names share an entry of the legend.
 
     `band` contains the interval of each point, or is empty; `meaning` names it, such as "95 %". Lines show it
-    as a band, markers as bars. `smooth` lines have many points without ticks and table rows. `hollow` marks
-    were not measured.
+    as a band, or as a bar between points that have none; markers as bars. `smooth` lines have many points
+    without ticks and table rows. `hollow` marks were not measured.
     """
 
     name: str

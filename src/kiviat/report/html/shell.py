@@ -94,12 +94,13 @@ def page(
 
 
 def styled(svg: str, style: str) -> str:
-    """Return a drawing outside of a page, for notebooks: its rules of a style sheet, light colours."""
+    """Return a drawing for light and dark notebooks, with its rules of a style sheet and a light ground."""
     colours = re.search(r":root \{(.*?)\}", _asset("report.css"), re.S)
     rules = _asset(style).partition("@media")[0]
     assert colours
     inline = escape(" ".join(colours[1].split()))
-    return f'<div style="{inline} max-width: 640px"><style>{rules}</style>{svg}</div>'
+    look = f"{inline} background: var(--paper); max-width: 640px"
+    return f'<div style="{look}"><style>{rules}</style>{svg}</div>'
 
 
 def embedded(data: object) -> str:
@@ -165,6 +166,8 @@ def _line_data(line: Line) -> dict[str, Any]:
     data: dict[str, Any] = {"name": line.name, "points": line.points}
     if any(line.band):
         data |= {"band": line.band, "meaning": line.meaning}
+    if line.colour[0] == "simulated":
+        data["predicted"] = True
     return {**data, "smooth": True} if line.smooth else data
 
 

@@ -22,14 +22,23 @@ def slot(palette: str, place: int, count: int = SLOTS) -> str:
     return f"{palette}-{place % SLOTS}"
 
 
+def shape_of(symbol: int) -> int:
+    """Return the shape of a symbol, 0 … 7.
+
+    Each further eight are moved by one more: colours begin again there, so curves differ in one of the two.
+    """
+    return (symbol + symbol // SLOTS) % SLOTS
+
+
 def outline(symbol: int, r: float) -> str:
     """Return the SVG path of a symbol around the current point, closed and relative to it.
 
     Symbols are circle, square, diamond, triangle, cross, star, triangle down, hexagon.
     """
-    if symbol % SLOTS == 0:
+    shape = shape_of(symbol)
+    if shape == 0:
         return f"m{-r:g} 0a{r:g} {r:g} 0 1 0 {2 * r:g} 0a{r:g} {r:g} 0 1 0 {-2 * r:g} 0z"
-    if symbol % SLOTS == 4:
+    if shape == 4:
         a, b = r / 2.6, r - r / 2.6
         return (
             f"m{-a:.2g} {-r:.2g}h{2 * a:.2g}v{b:.2g}h{b:.2g}v{2 * a:.2g}h{-b:.2g}v{b:.2g}h{-2 * a:.2g}"
@@ -42,7 +51,7 @@ def outline(symbol: int, r: float) -> str:
         5: (5, 0.0, 0.45),
         6: (3, math.pi, 0.0),
         7: (6, 0.0, 0.0),
-    }[symbol % SLOTS]
+    }[shape]
     at, path = (0.0, 0.0), "m"
     for corner in range(corners):
         for reach, half in ((1.2, 0.0), (inner, 0.5)):

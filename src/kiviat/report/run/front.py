@@ -28,7 +28,6 @@ from kiviat.report.html.figure import RunLabel
 from kiviat.report.html.symbols import slot
 from kiviat.report.table import Cell, Column, Table, Value, tabled
 
-_ORIGINS = {"wall": "measured", "simulated": "predicted", "reported": "reported"}
 _MOST_RUNS = 4
 _LEAST_AXES, _LEAST_REFERENCES = 3, 2
 # Rings at each power of ten; the ends of the axes are labelled.
@@ -77,9 +76,7 @@ def front(
     if not drawn and len(beside) < _LEAST_REFERENCES:
         return None
     shapes = [
-        _shape(
-            label.label, "predicted" if label.clock == "simulated" else "measured", label.colour, place, own
-        )
+        _shape(label.label, label.origin, label.colour, place, own)
         for place, (label, own) in enumerate(zip(labels, values, strict=True))
     ]
     shapes += [

@@ -19,7 +19,7 @@ from kiviat.analysis.loggp import (
 )
 from kiviat.analysis.statistics.changepoints import Segment, Switch
 from kiviat.record.run import Cache
-from kiviat.record.units import format_bytes, format_size, format_value, three_digits
+from kiviat.record.units import format_bytes, format_size, format_value, listed, three_digits
 from kiviat.report.html.figure import Figure, Line, Mark, Panel, RunLabel
 from kiviat.report.study.tables import run_column
 from kiviat.report.table import Cell, Column, Table, number_text, tabled
@@ -246,6 +246,10 @@ def _lines(fitted: LogGP, points: Sequence[Summary], label: RunLabel, place: int
         colour=colour,
         symbol=place,
         points=tuple((size_of(point), point.median) for point in points),
+        band=tuple(
+            None if point.low is None or point.high is None else (point.low, point.high) for point in points
+        ),
+        meaning="95 %",
     )
     modelled = [
         Line(
@@ -264,9 +268,7 @@ def _lines(fitted: LogGP, points: Sequence[Summary], label: RunLabel, place: int
 
 
 def _figure(found: Sequence[Model], lines: Sequence[Line]) -> Figure:
-    clocks = {model.label.clock for model in found}
-    points = "predicted" if clocks == {"simulated"} else "measured"
-    points += " or predicted" if len(clocks) > 1 and "simulated" in clocks else ""
+    points = listed(sorted({model.label.origin for model in found}), "or")
     words = "; ".join(
         f"{model.label.label}: "
         + ", ".join(f"{one.symbol} {value}" for one, value in model.parameters if one.symbol != "residual")

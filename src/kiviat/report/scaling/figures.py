@@ -190,7 +190,7 @@ def _ratios(
     lines = []
     for curve in one.study.curves:
         bounded = [(point.ranks, _scaled(of(point), factor)) for point in curve.points]
-        meaning = next((point.meaning for point in curve.points if point.meaning), "")
+        meaning = " or ".join(dict.fromkeys(point.meaning for point in curve.points if point.meaning))
         lines.append(_marks(curve, labels, machines, bounded, meaning))
     if ideal:
         lines += _ideal(one.study)

@@ -30,9 +30,8 @@ def shapes_of(table: StudyTable, lines: Sequence[TableLine], labels: Sequence[Ru
             else ""
             for column, cell, share in zip(table.columns, line.cells, shares, strict=True)
         )
-        origin = "predicted" if label.clock == "simulated" else "measured"
         if sum(share is not None for share in shares) >= _LEAST_AXES:
-            found.append(Shape(label.label, origin, label.colour, line.machine, shares, tips))
+            found.append(Shape(label.label, label.origin, label.colour, line.machine, shares, tips))
     return found
 
 

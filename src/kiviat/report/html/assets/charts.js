@@ -5,17 +5,22 @@
   const { page, table, all, element, quantity, counted, simulated, interval, remarks, where } = kiviat;
   const SVG = "http://www.w3.org/2000/svg";
   const OTHERS = 8; // curves that a readout lists beside the nearest
-  const SHIFT = 8; // pixels between launches of several runs, as in chart.py
   const NEAR = 60; // pixels of the picture within which a point is meant
 
   // ---- Points
 
   const positive = (value) => (value > 0 ? value : 0.5); // 0 B, as in scale.py: where other values are 0, the scale is linear
   const pixel = ([low, high, log, start, end], value) => start + ((end - start) * ((log ? Math.log10(positive(value)) : value) - low)) / (high - low);
+  // As in chart.py: what the scale does not hold lies just outside of its ends.
+  const height = (scale, value) => {
+    const [, , log, start, end] = scale;
+    return value === null || (log && value <= 0) ? start + 4 : Math.min(Math.max(pixel(scale, value), end - 4), start + 4);
+  };
+  const PREDICTED = "predicted by a model, not measured";
 
   function traceLines(data, unit, place) {
     const said = `${quantity(table.median[place], unit)} at ${where(data.x, abscissa(data, place))}`;
-    if (simulated(place)) return [said, "predicted by a model, not measured"];
+    if (simulated(place)) return [said, PREDICTED];
     return [
       said,
       table.low[place] === null ? "no interval" : `95 %: ${interval(place, unit)}`,
@@ -38,13 +43,14 @@
       says: (place) => traceLines(data, unit, places[place]),
       counts: (place) => [table.launches[places[place]], table.samples[places[place]]],
     }));
-    const lines = panel.lines.map(({ name, points, band = [], meaning = "", smooth = false }) => ({
+    const lines = panel.lines.map(({ name, points, band = [], meaning = "", smooth = false, predicted = false }) => ({
       name, number: numbers.get(name), smooth, meaning,
       x: points.map(([x]) => x), y: points.map(([, y]) => y),
       low: points.map((_, place) => (band[place] ? band[place][0] : null)), high: points.map((_, place) => (band[place] ? band[place][1] : null)),
       says: (place) => [
         data.categories ? `${quantity(points[place][1], unit)}: ${data.categories[points[place][0]]}` : `${quantity(points[place][1], unit)} at ${where(data.x, points[place][0])}`,
         ...(band[place] ? [`${meaning}: ${band[place].map((bound) => quantity(bound, unit)).join(" – ")}`] : []),
+        ...(predicted ? [PREDICTED] : []),
       ],
       counts: () => ["", ""],
     }));
@@ -60,11 +66,11 @@
   // Points with their pixels, but for curves that are hidden and lines that only guide the eye.
   function pointsOf(chart, at) {
     if (chart.points.has(at)) return chart.points.get(at);
-    const { data } = chart, { x: sx, y: sy } = data.panels[at];
+    const { data } = chart, { x: sx, y: sy, shift = 0 } = data.panels[at];
     const curves = curvesOf(chart.figure.id, at).filter(({ smooth }) => !smooth);
     const points = curves.flatMap((curve, order) => curve.x.map((x, place) => ({
       curve, place, x, y: curve.y[place], order,
-      px: pixel(sx, data.categories ? x + (order + 0.47) * (0.8 / curves.length) - 0.4 : x) + (data.x.name === "launch" ? SHIFT * (order - (curves.length - 1) / 2) : 0), py: pixel(sy, curve.y[place]),
+      px: pixel(sx, data.categories ? x + (order + 0.47) * (0.8 / curves.length) - 0.4 : x) + shift * (order - (curves.length - 1) / 2), py: height(sy, curve.y[place]),
     })));
     chart.points.set(at, points);
     return points;
@@ -299,7 +305,7 @@
   }
   const field = (value) => {
     const text = value === null || value === undefined ? "" : String(value);
-    const inert = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text; // no formula for spreadsheets
+    const inert = typeof value === "string" && /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? `'${text}` : text; // no formula for spreadsheets
     return /[",\n\r]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
   };
   // Values of all panels that are shown; several panels have a column of their own.
@@ -318,12 +324,12 @@
   kiviat.csv = (lines) => `${lines.map((line) => line.map(field).join(",")).join("\n")}\n`;
   function asLink(chart) {
     const hidden = [...chart.hidden].sort((a, b) => a - b).join(".");
-    const fragment = `#${chart.figure.id}:panel=${chart.every ? "all" : chart.figure.dataset.panel}${hidden ? `:hide=${hidden}` : ""}`;
+    const fragment = `#${chart.figure.id}:panel=${chart.figure.dataset.panel}${chart.every ? ":all" : ""}${hidden ? `:hide=${hidden}` : ""}`;
     history.replaceState(null, "", fragment);
     return location.href;
   }
   async function copied(button, text, type, name) {
-    const before = button.textContent;
+    button.dataset.label ??= button.textContent; // at a second click it says "copied"
     try {
       await navigator.clipboard.writeText(text);
       button.textContent = "copied";
@@ -332,7 +338,7 @@
       link.click();
       button.textContent = "saved";
     }
-    setTimeout(() => { button.textContent = before; }, 1500);
+    setTimeout(() => { button.textContent = button.dataset.label; }, 1500);
   }
   kiviat.copied = copied;
   const COPIES = {
@@ -389,8 +395,9 @@
     if (!chart) return;
     if (parts.length) [...chart.hidden].forEach((number) => hide(chart, number, false));
     const wanted = Object.fromEntries(parts.map((part) => part.split("=")));
-    if (wanted.panel === "all") show(chart, Number(chart.figure.dataset.panel), true);
-    else if (chart.data.panels[wanted.panel]) show(chart, Number(wanted.panel));
+    const every = "all" in wanted || wanted.panel === "all"; // older links name no panel beside "all"
+    const known = chart.data.panels[wanted.panel];
+    if (known || every) show(chart, Number(known ? wanted.panel : chart.figure.dataset.panel), every);
     (wanted.hide || "").split(".").filter(Boolean).forEach((number) => hide(chart, Number(number), true));
     if (parts.length) chart.figure.scrollIntoView();
   }

@@ -85,7 +85,7 @@
   addEventListener("afterprint", all);
   addEventListener("toggle", ({ target }) => target.querySelectorAll && target.querySelectorAll(".scroll").forEach(fit), true);
   new MutationObserver((changes) => {
-    for (const { target } of changes) if (target.classList && target.classList.contains("scroll")) fit(target);
+    for (const { target } of changes) if (target.matches?.(".scroll, .scroll tbody")) fit(target.closest(".scroll"));
   }).observe(document.getElementById("main"), { childList: true, subtree: true });
   resized();
 })();

@@ -64,7 +64,7 @@ const kiviat = (() => {
       ...(clock === "wall" ? [] : [clock]),
     ];
   }
-  const plain = (number) => Number(number.toPrecision(3)).toLocaleString("en", { maximumFractionDigits: 12 });
+  const plain = (number) => (Number.isInteger(number) ? number : Number(number.toPrecision(3))).toLocaleString("en", { maximumFractionDigits: 12 });
 
   // Values of a horizontal axis with their noun, as in axis.py.
   function where({ kind, noun, title }, value) {
