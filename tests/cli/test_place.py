@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 from kiviat.cli.main import main
 from kiviat.cli.options.arguments import parsed
 from kiviat.cli.options.request import PlaceRequest
+from kiviat.cli.options.traffic import Program
 from kiviat.cli.subcommands import place_verify
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.process.signals import Interrupted
@@ -24,7 +26,9 @@ from kiviat.launch.programs.timed_run import Trial
 from kiviat.launch.run.supervise import LaunchResult
 from kiviat.launch.substrates.launch_spec import LaunchSpec
 from kiviat.launch.substrates.substrate import Native
+from kiviat.machine.topology import Node, Topology
 from kiviat.placement import Layout, Place
+from kiviat.profile import Traffic
 from kiviat.record import Table
 from kiviat.store import RunDirectory
 from tests.store.made_up import MACHINE, PLAN, launch, record
@@ -157,12 +161,57 @@ def test_a_placement_file_is_read_back(kiviat: Kiviat, counted: Path, tmp_path: 
     assert rows["file:here.place"]["hop_bytes"] == rows["automatic"]["hop_bytes"]
 
 
+def test_the_list_of_hosts_beside_a_rank_file_replaces_no_file(
+    kiviat: Kiviat, counted: Path, tmp_path: Path
+) -> None:
+    """It was once written over the list of --hosts. Predictions are printed even if no file is written."""
+    hosts = tmp_path / "out.hosts"
+    hosts.write_text("a\nb\nc\nd\n")
+    words = ("--nodes", "4x2x1", "--bind", "core", "--emit", "openmpi4", "-o", "out")
+    done = kiviat("place", counted, *words, "--hosts", "out.hosts", "--format", "csv")
+    assert done.returncode == 2 and "also writes out.hosts, which exists" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "\nautomatic," in done.stdout
+    assert hosts.read_text() == "a\nb\nc\nd\n" and not (tmp_path / "out").exists()
+    hosts.rename(tmp_path / "nodes")
+    done = kiviat("place", counted, *words, "--hosts", "nodes")
+    assert done.returncode == 0, done.stderr
+    assert "wrote out.hosts and out: mpirun -n 8" in done.stderr
+    assert "note: the numbers of cores are assumed" in done.stderr
+
+
+def test_scotch_that_gives_no_mapping_is_noted(
+    kiviat: Kiviat, counted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "scotch_gmap"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    done = kiviat("place", counted, "--nodes", "4x2")
+    assert "without Scotch's mapping to begin with: scotch_gmap gave none" in done.stdout
+    assert "scotch_gmap gave" not in kiviat("place", counted, "--nodes", "1x8").stdout, "nothing to map"
+
+
+def test_nodes_of_a_profile_are_found_by_name() -> None:
+    """A profile counts its nodes by their first ranks; here rank 0 ran on the second node of the target."""
+    program = Program("p", Traffic.of_entries(4, []), (0, 1, 0, 1), "by hand", ("b", "a", "b", "a"))
+    here, elsewhere = (Topology(tuple(Node(name, granted=2) for name in names)) for names in ("abc", "xyz"))
+    assert program.nodes_in(here) == (1, 0, 1, 0)
+    assert program.nodes_in(elsewhere) == (0, 1, 0, 1)
+    assert replace(program, hosts=()).nodes_in(here) == (0, 1, 0, 1)
+    assert replace(program, hosts=("b",) * 4).nodes_in(here) == (0, 1, 0, 1), "two nodes of one name"
+    assert replace(program, nodes=None).nodes_in(here) is None
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--nodes", "3x2"], "8 ranks do not fit into 3x2, which has 6 slots on 3 nodes"),
         (["--nodes", "3"], "--nodes 3 cannot be read; write NODESxSLOTS"),
         ([], "where should the ranks run? Give --nodes 4x8"),
+        (["--on", "simulated:vt-myri10g"], "here; use --machine vt-myri10g"),
+        (["--on", "native", "--hosts", "a"], "--hosts: the nodes of --on native have names"),
+        (["--nodes", "4x2", "--on", "native"], "--on native has 1 of the 4 nodes asked for"),
         (["--nodes", "4x2", "--hosts", "a,b"], "--hosts names 2 of the 4 nodes of --nodes 4x2"),
         (["--nodes", "4x2", "--emit", "mpich"], "--emit mpich writes a file; name it: -o FILE"),
         (["--nodes", "4x2", "--case", "ft"], "--case ft: "),
@@ -209,6 +258,20 @@ def test_runs_without_a_matrix_or_with_several(kiviat: Kiviat, make_run: object,
     assert done.returncode == 2 and "cg/ranks=8, mg/ranks=8; choose one by --case" in done.stderr
     done = kiviat("place", run.path, "--nodes", "4x2", "--case", "mg/ranks=8", "--format", "csv")
     assert done.returncode == 0 and "\nautomatic,16,," in done.stdout
+
+
+def test_messages_without_data_are_counted(kiviat: Kiviat, tmp_path: Path) -> None:
+    sent = [[0.0] * RANKS for _ in range(RANKS)]
+    sent[0][1] = 64.0
+    messages = [[2.0 * (one != other) for other in range(RANKS)] for one in range(RANKS)]
+    tables = (table("messages", messages), table("message_bytes", sent))
+    with RunDirectory.create(tmp_path / "runs", "short", machine=MACHINE, plan=PLAN) as run:
+        run.set_launch(launch(0, 0, outcome="ok", exit=0))
+        run.append(record(run.id, "cg/ranks=8", ranks=RANKS, bytes=None, tables=tables))
+        run.finish()
+    done = kiviat("place", run.path, "--nodes", "4x2")
+    assert done.returncode == 0, done.stderr
+    assert "8 ranks send 64 B in 112 messages" in done.stdout
 
 
 def test_a_signal_while_nothing_is_launched_ends_the_command(

@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 
 from benchmarks import graphs
+from kiviat.machine.modelled import networks
 from kiviat.machine.modelled.machine import find_machine
 from kiviat.machine.topology import Node, Topology
 from kiviat.placement import Layout, place
 from kiviat.placement.automatic import automatic, layout_of_nodes
 from kiviat.placement.exact import least
-from kiviat.placement.graph import Graph, Integers
+from kiviat.placement.graph import Floats, Graph, Integers
 from kiviat.placement.prediction import OBJECTIVES, of_layout, predicted
+from kiviat.placement.routes import Routes
 from kiviat.placement.swaps import Swaps
 from kiviat.placement.target import Target, of_machine, of_shape, of_topology
 from kiviat.placement.worst_link import Loads
@@ -147,6 +149,38 @@ def test_more_ranks_are_not_proved() -> None:
     assert automatic(traffic, of_shape("1x11"), "bytes").proved, "nothing leaves the node"
 
 
+def nodes_of_one_slot(network: networks.Network, nodes: int) -> Target:
+    """Return a target of the first nodes of a network."""
+    topology = Topology(tuple(Node(f"n{index}", granted=1) for index in range(nodes)))
+    return Target("one slot each", topology, Routes(network, nodes), known=True)
+
+
+def test_two_nodes_that_are_further_apart_one_way() -> None:
+    """In this Kautz graph the first node is two cables from the second, which is three from the first.
+
+    The nodes were once taken for equal, and the worse of the two placements for proved.
+    """
+    network = networks.build("kautz", 12, {"degree": [2], "diameter": [3]}, "here")
+    target = nodes_of_one_slot(network, 2)
+    assert target.hops.tolist() == [[0, 2], [3, 0]]
+    traffic = Traffic.of_entries(2, [(1, 0, 1, 100)])
+    found, proved = least(traffic, target, "hop-bytes", np.array([0, 1]))
+    assert (found.tolist(), proved) == ([1, 0], True)
+
+
+def test_the_worst_of_many_different_links_is_not_proved() -> None:
+    """On two planes of one switch each, nodes are equally far apart, but by different links.
+
+    A table of the links between all pairs of thousands of nodes would not fit into memory.
+    """
+    network = networks.build("fat-tree", 65, {"down": [65], "up": [1], "cables": [1], "planes": [2]}, "here")
+    target = nodes_of_one_slot(network, 65)
+    traffic = Traffic.of_entries(2, [(0, 1, 1, 100)])
+    start = np.arange(2)
+    proved = {objective: least(traffic, target, objective, start)[1] for objective in OBJECTIVES}
+    assert proved == {"bytes": True, "max-link": False, "hop-bytes": True}
+
+
 def test_never_worse_than_cyclic_blocked_or_what_is_given() -> None:
     for name, traffic, target, objective in graphs.problems(6, (8, 12, 16), seed=3):
         others = [*simple(target, traffic.ranks), place(target.topology, traffic.ranks, "plane:2")]
@@ -270,6 +304,26 @@ def test_gains_are_what_costs_become_less() -> None:
         again = Swaps(Graph.of_traffic(traffic), state.node[:30], target.room, target.hops)
         assert state.cost() == pytest.approx(again.cost())
         assert state.there[:30] == pytest.approx(again.there[:30])
+
+
+class Counted(Swaps):
+    """Counts the ranks and free slots whose gains are computed."""
+
+    tried = 0
+
+    def gains(self, rank: int) -> Floats:
+        self.tried += 1
+        return super().gains(rank)
+
+
+def test_many_free_slots_take_neither_memory_nor_time() -> None:
+    """Tables have no rows for free slots, and of a node's free slots one is tried."""
+    traffic, target = Traffic.of_entries(2, [(0, 1, 1, 100)]), of_shape("3x100")
+    state = Counted(Graph.of_traffic(traffic), np.zeros(2, dtype=np.int64), target.room, target.apart)
+    assert state.there.shape == (2, 3) and len(state.node) == 300
+    assert not state.sweep() and state.tried == 2 + 3
+    apart = Counted(Graph.of_traffic(traffic), np.array([0, 2]), target.room, target.apart)
+    assert apart.sweep() and apart.cost() == 0
 
 
 def test_partners_come_to_one_socket() -> None:

@@ -134,6 +134,17 @@ def test_one_list_of_cores_for_all_nodes(family: str) -> None:
         emit(place(other, 4, "blocked", binding="core"), family, "5.0")
 
 
+def test_assumed_numbers_of_cores_are_noted_where_they_bind() -> None:
+    """Open MPI 5 takes hwloc's numbers, which count socket by socket on every node."""
+    launchers = [("openmpi", "4.1.4"), ("mpich", "4.0.2"), ("intelmpi", "2021"), ("slurm", "22.05")]
+    for family, version in launchers:
+        (note,) = emit(CYCLIC_BOUND, family, version, assumed=True).notes
+        assert "the numbers of cores are assumed" in note
+        assert emit(CYCLIC, family, version, assumed=True).notes == ()
+        assert emit(CYCLIC_BOUND, family, version).notes == ()
+    assert emit(CYCLIC_BOUND, "openmpi", "5.0.11", assumed=True).notes == ()
+
+
 def test_an_unknown_launcher_is_refused() -> None:
     with pytest.raises(InputError, match="launchers of openmpi, mpich, intelmpi, slurm, not of intel"):
         emit(CYCLIC, "intel", "2021")

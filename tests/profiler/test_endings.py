@@ -10,14 +10,17 @@ from pathlib import Path
 import pytest
 
 from kiviat.cli.main import main
+from kiviat.cli.text.profiled import tell
 from kiviat.launch.mpi.linkage import linked
 from kiviat.launch.mpi.toolchain import Toolchain
 from kiviat.launch.substrates.launch_spec import LaunchSpec
-from kiviat.launch.tools.profile import TOOL, profiling
+from kiviat.launch.tools.preload import EndedCommand
+from kiviat.launch.tools.profile import TOOL, collected, profiling
 from kiviat.profile import read_profile
 from kiviat.record import InputError
 
 from .conftest import PROGRAMS, ROOT, Compiled, Profiled, kiviat_profile
+from .test_read import write_first_state, write_first_version
 
 
 @pytest.fixture
@@ -58,7 +61,10 @@ def test_without_finalize(way: str, openmpi: Toolchain, exchange: Path, profiled
 def test_a_program_that_aborts_after_another_has_ended(
     openmpi: Toolchain, exchange: Path, tmp_path: Path
 ) -> None:
-    """A script that starts two programs has the profiles of both, although only the first one finalises."""
+    """A script that starts two programs has the profiles of both, although only the first one finalises.
+
+    The script's command is the title of neither.
+    """
     script = tmp_path / "run.sh"
     launch = f"{openmpi.mpiexec} --oversubscribe -n"
     script.write_text(f"#!/bin/sh\n{launch} 2 {exchange} ring\n{launch} 3 {exchange} abort\n")
@@ -68,6 +74,39 @@ def test_a_program_that_aborts_after_another_has_ended(
     assert (done.profile.ranks, done.profile.ended.all()) == (2, True)
     assert (aborted.ranks, aborted.ended.any()) == (3, False)
     assert done.err.count("ended without MPI_Finalize") == 1
+    assert (done.profile.subject, aborted.subject) == (None, None)
+
+
+@pytest.fixture
+def ranks(tmp_path: Path) -> Path:
+    """Return a folder for fabricated files of ranks."""
+    folder = tmp_path / "ranks"
+    folder.mkdir()
+    return folder
+
+
+def test_profiles_of_further_programs_replace_no_file(ranks: Path, tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        write_first_version(ranks / f"world-{number}.profile", number)
+    (tmp_path / "out-2.profile").write_text("mine")
+    (tmp_path / "out-3.profile").symlink_to("nowhere")
+    ended = collected(EndedCommand(ranks, 0, None), tmp_path / "out.profile")
+    names = ["out.profile", "out-4.profile", "out-5.profile"]
+    assert [path.name for path in ended.profiles] == names
+    assert (tmp_path / "out-2.profile").read_text() == "mine"
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_ranks_of_programs_that_abort_before_another_are_counted(
+    ranks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of several programs that abort, the latest has a profile; the others were once left out silently."""
+    for started_s in (1, 2, 3):
+        write_first_state(ranks / f"rank-0-{started_s}.state", started_s)
+    said = "left out: 2 ranks of earlier programs that did not reach MPI_Finalize"
+    assert said in " ".join(read_profile(ranks).remarks)
+    tell(collected(EndedCommand(ranks, 1, None), tmp_path / "out.profile"))
+    assert said in capsys.readouterr().err
 
 
 def test_a_child_is_another_program(openmpi: Toolchain, exchange: Path, profiled: Profiled) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from kiviat.analysis.profiles.mpi_time import use_of
 from kiviat.cli.main import main
@@ -30,8 +31,10 @@ GROUPS_AT = SLOTS_AT + SLOT
 ROWS_AT = GROUPS_AT + 6
 
 
-def write_first_version(path: Path, mpi_ns: int, **changes: object) -> None:
-    """Write a file in format version 1: one rank that runs for a second and sends 8 B within its socket."""
+def _first_version(
+    mpi_ns: int, fields: dict[str, int], changes: dict[str, object]
+) -> tuple[bytes, NDArray[np.uint64]]:
+    """Return layout and words of one rank that runs for a second and sends 8 B within its socket."""
     layout = {
         "format": "kiviat.profile/1",
         "fields": FIELDS,
@@ -41,12 +44,19 @@ def write_first_version(path: Path, mpi_ns: int, **changes: object) -> None:
         **{"size_classes": SIZES, "calls": ["Send"], **changes},
     }
     words = np.zeros(ROWS_AT + 8, dtype=np.uint64)
-    told = {"ranks": 1, "stage": 2, "last_ticks": 10**9, "last_ns": 10**9, "threads": 3, "node": 7}
+    told = {"ranks": 1, "last_ticks": 10**9, "last_ns": 10**9, "threads": 3, "node": 7, **fields}
     for name, value in told.items():
         words[FIELDS.index(name)] = value
     slot = {0: 1, 1: 1, 5: mpi_ns, 9: 8, 13: 1}  # key, calls, ticks, bytes and messages
     for at, value in slot.items():
         words[SLOTS_AT + at] = value
+    line = json.dumps(layout, separators=(",", ":")).encode()
+    return line, words
+
+
+def write_first_version(path: Path, mpi_ns: int, **changes: object) -> None:
+    """Write a merged file in format version 1."""
+    line, words = _first_version(mpi_ns, {"stage": 2}, changes)
     octets, before = bytearray(), 0
     places = np.flatnonzero(words).tolist()
     numbers = [len(places)]
@@ -60,9 +70,13 @@ def write_first_version(path: Path, mpi_ns: int, **changes: object) -> None:
             rest >>= 7
         octets.append(rest)
     second = {"ranks": 1, "bytes": len(octets), "adler32": zlib.adler32(octets)}
-    path.write_bytes(
-        b"\n".join((json.dumps(layout, separators=(",", ":")).encode(), json.dumps(second).encode(), octets))
-    )
+    path.write_bytes(b"\n".join((line, json.dumps(second).encode(), octets)))
+
+
+def write_first_state(path: Path, started_s: int) -> None:
+    """Write the file of a rank that has not reached MPI_Finalize, in format version 1."""
+    line, words = _first_version(250_000_000, {"stage": 1, "started_s": started_s}, {})
+    path.write_bytes(words.tobytes() + line)
 
 
 def test_the_first_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,6 +55,17 @@ def test_the_pattern_of_messages_and_of_collectives() -> None:
     assert nodes == "50 % of the bytes go between nodes."
 
 
+def test_collectives_that_are_not_described_count_among_the_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the pairs of collectives, messages were once said to be all of the bytes."""
+    profile = halo_profile()
+    assert profile.collective_bytes == profile.collective.bytes.sum() > 0
+    monkeypatch.setattr("kiviat.analysis.profiles.mpi_time.MOST_PAIRS", 0)
+    collectives, messages, nodes = pattern_of(profile)
+    assert collectives == "Collectives have too many pairs of ranks to be described."
+    assert messages.startswith("Messages, 99.6 % of the bytes. ")
+    assert nodes == "50 % of the bytes in messages go between nodes."
+
+
 def test_bytes_of_mpi_get_flow_to_the_caller() -> None:
     fetched = Traffic.of_entries(16, [(0, 5, 2, 70)])
     traffic = halo_profile(fetched=fetched).traffic(collectives=False).dense_bytes()

@@ -31,10 +31,14 @@ _RANDOM_STARTS = 8
 
 @dataclass(frozen=True)
 class Found:
-    """`node` of each rank, shape (ranks,), and whether it is `proved` that no placement costs less."""
+    """`node` of each rank, shape (ranks,), and whether it is `proved` that no placement costs less.
+
+    `mapper_failed`: the mapper was asked for a start and provided none.
+    """
 
     node: Integers
     proved: bool
+    mapper_failed: bool
 
 
 def automatic(
@@ -61,10 +65,14 @@ def automatic(
     else:
         distances = [target.apart, target.hops]
     candidates = list(fitting)
+    mapper_failed = False
+    if target.nodes == 1 or not len(graph.weight):
+        mapper = None  # there is nothing to map
     for distance in distances:
         # Distances there and back may differ; the search uses their mean.
         symmetric = (distance + distance.T) / 2
         mapping = mapper(graph, target.room, symmetric) if mapper else None
+        mapper_failed |= mapper is not None and mapping is None
         starts = [*fitting, *([] if mapping is None else [mapping])]
         candidates.append(searched(graph, target.room, symmetric, starts))
 
@@ -81,7 +89,7 @@ def automatic(
     proved = predicted(traffic, best, target).by(objective) == 0
     if not proved:
         best, proved = least(traffic, target, objective, best)
-    return Found(best if target.known else _renumbered(best, target.room), proved)
+    return Found(best if target.known else _renumbered(best, target.room), proved, mapper_failed)
 
 
 def _random_mappings(graph: Graph, target: Target) -> list[Integers]:

@@ -62,9 +62,9 @@ def mapped(
 
 
 def uniform(distance: Floats) -> bool:
-    """Return True if all pairs of nodes have the same distance."""
+    """Return True if all pairs of nodes have the same distance, there and back."""
     nodes = len(distance)
-    return nodes < 3 or bool((distance[~np.eye(nodes, dtype=bool)] == distance[0, 1]).all())
+    return nodes < 2 or bool((distance[~np.eye(nodes, dtype=bool)] == distance[0, 1]).all())
 
 
 def division(distance: Floats) -> int:

@@ -14,6 +14,11 @@ from kiviat.machine.topology import Node
 from kiviat.placement.layout import Layout
 from kiviat.record import InputError
 
+_ASSUMED = (
+    "the numbers of cores are assumed, socket by socket from 0 or as on this machine, but the launcher takes "
+    "those of the nodes' operating system: compare them with `lscpu -e` there"
+)
+
 
 @dataclass(frozen=True)
 class Emitted:
@@ -28,11 +33,12 @@ class Emitted:
     notes: tuple[str, ...] = ()
 
 
-def emit(layout: Layout, family: str, version: str) -> Emitted:
+def emit(layout: Layout, family: str, version: str, assumed: bool = False) -> Emitted:
     """Return what a launcher needs to realise `layout`.
 
-    `family`: "openmpi", "mpich", "intelmpi" or "slurm" (srun). Raise InputError for other families, and for
-    bindings that the launcher does not support.
+    `family`: "openmpi", "mpich", "intelmpi" or "slurm" (srun). `assumed`: the numbers of the cores are not
+    those of the nodes' operating system. Raise InputError for other families, and for bindings that the
+    launcher does not support.
     """
     emitters: dict[str, Callable[[Layout, int], Emitted]] = {
         "openmpi": _openmpi,
@@ -44,7 +50,13 @@ def emit(layout: Layout, family: str, version: str) -> Emitted:
         raise InputError(
             f"--place supports the launchers of {', '.join(emitters)}, not of {family}; leave it out"
         )
-    return emitters[family](layout, int(version.split(".", maxsplit=1)[0]))
+    major = int(version.split(".", maxsplit=1)[0])
+    emitted = emitters[family](layout, major)
+    # Open MPI 5 counts cores socket by socket itself.
+    by_number = layout.binding is not None and not (family == "openmpi" and major > 4)
+    if assumed and by_number:
+        emitted = replace(emitted, notes=(*emitted.notes, _ASSUMED))
+    return emitted
 
 
 def _openmpi(layout: Layout, major: int) -> Emitted:

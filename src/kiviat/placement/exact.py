@@ -22,7 +22,7 @@ from kiviat.placement.target import Target
 from kiviat.profile import Traffic
 
 MOST_RANKS = 10
-# Nodes at unequal distances.
+# Nodes at unequal distances, or with unequal routes for the objective "max-link".
 _MOST_NODES = 64
 # The search ends without a proof after it has computed so many numbers: some seconds.
 _MOST_WORK = 200_000_000
@@ -37,7 +37,9 @@ def least(
     `node` is a placement that fits; it is returned if no cheaper one is found. There is no proof for more
     than MOST_RANKS ranks or _MOST_NODES unequal nodes, or if the search computes more than `work` numbers.
     """
-    if traffic.ranks > MOST_RANKS or (target.nodes > _MOST_NODES and not uniform(target.hops)):
+    # A table of the links between all pairs of unequal nodes would take too much memory.
+    unequal = not uniform(target.hops) or (objective == "max-link" and not target.routes.one_switch)
+    if traffic.ranks > MOST_RANKS or (target.nodes > _MOST_NODES and unequal):
         return node, False
     sent = np.zeros((traffic.ranks, traffic.ranks))
     np.add.at(sent, (traffic.source, traffic.target), traffic.bytes.astype(np.float64))

@@ -16,7 +16,7 @@ class Swaps:
     """A mapping under improvement. `node[i]` is the node of rank i; entries beyond the ranks are free slots.
 
     `there[i, node]` is the cost of rank i on a node, `fixed[i, node]` the part of it that is independent of
-    the other ranks.
+    the other ranks; free slots cost nothing and have no rows.
     """
 
     def __init__(
@@ -26,17 +26,18 @@ class Swaps:
         self.ranks = graph.vertices
         used = np.bincount(node, minlength=len(room))
         self.node = np.concatenate([node, np.repeat(np.arange(len(room)), np.maximum(room - used, 0))])
-        self.there = np.zeros((len(self.node), len(room)))
+        self.there = np.zeros((self.ranks, len(room)))
         for rank in range(self.ranks):
             neighbours, weights = graph.edges_of(rank)
             self.there[rank] = weights @ distance[node[neighbours]]
         self.fixed = fixed
         if fixed is not None:
-            self.there[: self.ranks] += fixed
+            self.there += fixed
         self._see_all()
 
     def _see_all(self) -> None:
-        self.here = self.there[np.arange(len(self.node)), self.node]
+        self.here = np.zeros(len(self.node))
+        self.here[: self.ranks] = self.there[np.arange(self.ranks), self.node[: self.ranks]]
         # Ranks whose gains may have changed since they were last evaluated.
         self.stale = np.ones(len(self.node), dtype=bool)
 
@@ -50,7 +51,9 @@ class Swaps:
     def gains(self, rank: int) -> Floats:
         """Return the cost saved by exchanging `rank` with each other rank and free slot."""
         at = self.node[rank]
-        gains: Floats = self.here[rank] - self.there[rank, self.node] + self.here - self.there[:, at]
+        own = self.here[rank] - self.there[rank, self.node] if rank < self.ranks else 0.0
+        gains: Floats = own + self.here
+        gains[: self.ranks] -= self.there[:, at]
         neighbours, weights = self.graph.edges_of(rank) if rank < self.ranks else (_NONE, _NO_WEIGHT)
         gains[neighbours] -= 2 * weights * self.distance[at, self.node[neighbours]]
         return gains
@@ -70,7 +73,7 @@ class Swaps:
             self.there[neighbours] += weights[:, None] * change[None, :]
             self.here[neighbours] = self.there[neighbours, self.node[neighbours]]
             self.stale[neighbours] = True
-        self.here[rank] = self.there[rank, to]
+            self.here[rank] = self.there[rank, to]
         self.stale[rank] = True
 
     def settle(self) -> None:
@@ -82,17 +85,24 @@ class Swaps:
     def sweep(self) -> bool:
         """Make each rank's best exchange if it reduces the cost; return whether any did.
 
-        Ranks are evaluated again after they or a neighbour have moved.
+        Ranks are evaluated again after they or a neighbour have moved. A node's free slots are equal, so one
+        of them is evaluated for all, until ranks move.
         """
         improved = False
         threshold = 1e-9 * max(1.0, abs(self.cost()))
+        in_vain: set[int] = set()  # nodes whose free slots gain nothing
         for rank in np.flatnonzero(self.stale).tolist():
             self.stale[rank] = False
+            if rank >= self.ranks and int(self.node[rank]) in in_vain:
+                continue
             gains = self.gains(rank)
             other = int(gains.argmax())
             if gains[other] > threshold:
                 self.exchange(rank, other)
                 improved = True
+                in_vain.clear()
+            elif rank >= self.ranks:
+                in_vain.add(int(self.node[rank]))
         return improved
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,12 +22,16 @@ _MOST_NODES = 8192
 
 @dataclass(frozen=True)
 class Target:
-    """Nodes and routes for a mapping. `known` is False if the network is unknown and taken for one switch."""
+    """Nodes and routes for a mapping. `known` is False if the network is unknown and taken for one switch.
+
+    `assumed`: nobody has looked at the nodes, so the numbers of their cores are not the operating system's.
+    """
 
     label: str
     topology: Topology
     routes: Routes
     known: bool
+    assumed: bool = False
 
     @property
     def nodes(self) -> int:
@@ -92,7 +96,8 @@ def of_shape(text: str, names: tuple[str, ...] | None = None) -> Target:
     """Return a target of equal nodes at one switch, called n1, n2, … unless `names` are given."""
     nodes, sockets, slots = parse_nodes(text)
     assert slots is not None
-    return of_topology(f"{text}", Topology(_equal(nodes, sockets, slots, names, "--nodes " + text)))
+    topology = Topology(_equal(nodes, sockets, slots, names, "--nodes " + text))
+    return replace(of_topology(f"{text}", topology), assumed=True)
 
 
 def of_topology(label: str, topology: Topology) -> Target:
@@ -125,7 +130,11 @@ def of_machine(
     elif slots is not None:
         topology = tuple(Node(node.name, node.sockets, slots) for node in topology)
     return Target(
-        f"{nodes} nodes of {machine.name}", Topology(topology), Routes(machine.network, nodes), known=True
+        f"{nodes} nodes of {machine.name}",
+        Topology(topology),
+        Routes(machine.network, nodes),
+        known=True,
+        assumed=True,
     )
 
 

@@ -12,6 +12,7 @@ from kiviat.profile.read import (
     add_waits,
     is_profile,
     read_profile,
+    remarks_on_left_out,
     write_merged,
 )
 from kiviat.profile.simulated import Simulated
@@ -35,5 +36,6 @@ __all__ = [
     "add_waits",
     "is_profile",
     "read_profile",
+    "remarks_on_left_out",
     "write_merged",
 ]

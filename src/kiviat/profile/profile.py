@@ -80,6 +80,12 @@ class Groups:
         columns = (np.concatenate([nothing, *parts]) for parts in (source, target, messages, sent))
         return Traffic.of_columns(ranks, *columns)
 
+    @property
+    def whole_bytes(self) -> int:
+        """Bytes of all pairs, without the memory that `traffic` takes for each pair."""
+        each = self.bytes + 2 * self.reduced // np.maximum(self.size, 1)
+        return int(((self.size - 1) * each).sum())
+
 
 @dataclass(frozen=True, slots=True)
 class Interfaces:
@@ -193,6 +199,11 @@ class Profile:
     def collective_pairs(self) -> int:
         """Upper bound of the number of entries of `collective`, which can be large for thousands of ranks."""
         return len(self.rows.source) + int((self.groups.size - 1).sum())
+
+    @property
+    def collective_bytes(self) -> int:
+        """Bytes of `collective`, which need not be computed for that."""
+        return int(self.rows.bytes.sum()) + self.groups.whole_bytes
 
     @property
     def mpi_s(self) -> Floats:

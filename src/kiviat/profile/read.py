@@ -27,6 +27,7 @@ from kiviat.profile.timeline import unpacked as timeline_in
 from kiviat.profile.traffic import Traffic
 from kiviat.profile.waits import Waits, packed, unpacked
 from kiviat.record import InputError, replacing
+from kiviat.record.units import counted
 from kiviat.trace.json_object import JsonObject, parsed
 from kiviat.trace.octets import numbers_of
 
@@ -156,7 +157,7 @@ def _entries(numbers: Words, ranks: int) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _of_ranks(folder: Path) -> Profile:
-    layout, ranks, _, states_of = _left_behind(folder)
+    layout, ranks, _, states_of, left_out = _left_behind(folder)
     owners, places, values = [], [], []
     for rank, words in sorted(states_of.items()):
         at = np.flatnonzero(words)
@@ -165,16 +166,31 @@ def _of_ranks(folder: Path) -> Profile:
         values.append(words[at])
     joined = np.concatenate(owners), np.concatenate(places), np.concatenate(values)
     try:
-        return assembled(layout, ranks, *joined, str(folder))
+        profile = assembled(layout, ranks, *joined, str(folder))
     except ValueError as error:
         raise InputError(f"{folder} is damaged: {error}; profile the program again") from None
+    return replace(profile, remarks=(*profile.remarks, *remarks_on_left_out(left_out)))
 
 
-def write_merged(folder: Path, target: Path) -> None:
-    """Merge the files of ranks in `folder` into `target`, as the profiler does at MPI_Finalize."""
-    _, ranks, line, states_of = _left_behind(folder)
+def write_merged(folder: Path, target: Path) -> int:
+    """Merge the files of ranks in `folder` into `target`, as the profiler does at MPI_Finalize.
+
+    Return the number of ranks of other programs that are left out, for `remarks_on_left_out`.
+    """
+    _, ranks, line, states_of, left_out = _left_behind(folder)
     places = {rank: np.flatnonzero(words) for rank, words in states_of.items()}
     _write(target, line, ranks, {rank: (at, states_of[rank][at]) for rank, at in places.items()})
+    return left_out
+
+
+def remarks_on_left_out(ranks: int) -> tuple[str, ...]:
+    """Return a sentence on the ranks of other programs that are left out, if there are any."""
+    if not ranks:
+        return ()
+    return (
+        f"left out: {counted(ranks, 'rank')} of earlier programs that did not reach MPI_Finalize either; "
+        "only the latest of such programs has a profile",
+    )
 
 
 def add_crossing(path: Path, pairs: Sequence[tuple[int, int, int, int]]) -> None:
@@ -265,11 +281,12 @@ def _replace(target: Path, line: bytes, header: _Header, octets: bytes) -> None:
         file.write(b"\n".join((line, second, octets)))
 
 
-def _left_behind(folder: Path) -> tuple[Layout, int, bytes, dict[int, Words]]:
+def _left_behind(folder: Path) -> tuple[Layout, int, bytes, dict[int, Words], int]:
     """Read the files of ranks that ended without MPI_Finalize.
 
     They are those of the latest program in the folder that the launcher started, or else that MPI_Comm_spawn
-    did. Return the layout, the number of ranks of the world, the layout's line, and the words of each rank.
+    did. Return the layout, the number of ranks of the world, the layout's line, the words of each rank, and
+    the number of ranks of other programs that the launcher started.
     """
     states = [state for path in folder.glob("rank-*.state") if (state := _state(path)) is not None]
     if not states:
@@ -288,7 +305,7 @@ def _left_behind(folder: Path) -> tuple[Layout, int, bytes, dict[int, Words]]:
         raise InputError(
             f"{folder} is damaged: there is no room for {ranks:,} ranks; profile the program again"
         )
-    return layout, ranks, line, states_of
+    return layout, ranks, line, states_of, len(states) - len(states_of)
 
 
 def _spawned(state: tuple[Layout, bytes, Words]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine.modelled.machine import find_machine
 from kiviat.machine.topology import Topology, local_topology
 from kiviat.placement import Layout, Place, emit, place
-from kiviat.placement.automatic import automatic, layout_of_nodes
+from kiviat.placement.automatic import Found, automatic, layout_of_nodes
 from kiviat.placement.prediction import Prediction, of_layout
 from kiviat.placement.target import Target, of_machine, of_shape, of_topology
 from kiviat.record import InputError, write_whole
@@ -59,21 +60,27 @@ def execute(request: PlaceRequest) -> int:
     )
     layouts[AUTOMATIC] = layout_of_nodes(program.traffic, target, found.node, bool(request.bind))
     predictions = {name: of_layout(program.traffic, layout, target) for name, layout in layouts.items()}
+    # The launcher may be unable to realise the placement, which does not make the predictions worthless.
     if request.format == "table":
-        _print(program, target, predictions, found.proved, request)
-    _write(request, layouts[AUTOMATIC])
-    if request.verify:
-        assert substrate is not None
-        return verify(request, program, substrate, layouts, predictions)
-    if request.format != "table":
+        _print(program, target, predictions, found, request)
+    elif not request.verify:
         proved: Column[tuple[str, Prediction]] = Column(
             None, lambda one: found.proved if one[0] == AUTOMATIC else None, key="proved_optimal"
         )
         print_table(tabled("Predictions", (*_COLUMNS, proved), predictions.items()), request.format)
+    _write(request, layouts[AUTOMATIC], target.assumed)
+    if request.verify:
+        assert substrate is not None
+        return verify(request, program, substrate, layouts, predictions)
     return 0
 
 
 def _refuse(request: PlaceRequest) -> None:
+    kind, _, machine = (request.on or "").partition(":")
+    if kind == "simulated":
+        raise InputError(
+            f"--on {request.on}: nothing runs on a simulated machine here; use --machine {machine or 'NAME'}"
+        )
     if request.program and not request.verify:
         raise InputError(
             f"-- {request.program[0]}: only --verify runs a program; add --verify, or leave the program out"
@@ -92,14 +99,30 @@ def _refuse(request: PlaceRequest) -> None:
 
 def _target(request: PlaceRequest, substrate: Substrate | None, ranks: int) -> Target:
     there = substrate.topology() if substrate else None
-    names = _hosts(request.hosts) or (tuple(node.name for node in there.nodes) if there else None)
+    names = _hosts(request.hosts)
     if request.machine:
-        return of_machine(find_machine(request.machine), ranks, request.nodes, names)
-    if request.nodes:
-        return _with_local_sockets(of_shape(request.nodes, names), request)
-    if there is not None and request.on:
+        target = of_machine(find_machine(request.machine), ranks, request.nodes, names)
+    elif request.nodes:
+        target = _with_local_sockets(of_shape(request.nodes, names), request)
+    elif there is not None and request.on:
+        if names:
+            raise InputError(f"--hosts: the nodes of --on {request.on} have names; leave --hosts out")
         return of_topology(request.on, there)
-    raise InputError("where should the ranks run? Give --nodes 4x8, --machine NAME, or --on emulated:4x2")
+    else:
+        raise InputError("where should the ranks run? Give --nodes 4x8, --machine NAME, or --on emulated:4x2")
+    return target if names or there is None else _named_as(there, target, f"--on {request.on}")
+
+
+def _named_as(there: Topology, target: Target, where: str) -> Target:
+    """Give the nodes of a target the names of existing ones, `where` they are."""
+    if len(there.nodes) < target.nodes:
+        raise InputError(
+            f"{where} has {len(there.nodes)} of the {target.nodes} nodes asked for; give fewer by --nodes, "
+            "or name all of them by --hosts"
+        )
+    names = [node.name for node in there.nodes]
+    nodes = tuple(replace(node, name=name) for node, name in zip(target.topology.nodes, names, strict=False))
+    return replace(target, topology=Topology(nodes))
 
 
 def _with_local_sockets(target: Target, request: PlaceRequest) -> Target:
@@ -145,19 +168,20 @@ def _others(request: PlaceRequest, program: Program, target: Target) -> dict[str
 
 def _given(program: Program, target: Target) -> Layout | None:
     """Return the placement of the ranks while they were profiled, None if it does not fit."""
-    if program.nodes is None or max(program.nodes) >= target.nodes:
+    nodes = program.nodes_in(target.topology)
+    if nodes is None or max(nodes) >= target.nodes:
         return None
-    used = np.bincount(np.array(program.nodes), minlength=target.nodes)
+    used = np.bincount(np.array(nodes), minlength=target.nodes)
     if (used > target.room).any():
         return None
-    return Layout("given", target.topology, tuple(Place(node) for node in program.nodes))
+    return Layout("given", target.topology, tuple(Place(node) for node in nodes))
 
 
 def _print(
     program: Program,
     target: Target,
     predictions: Mapping[str, Prediction],
-    proved: bool,
+    found: Found,
     request: PlaceRequest,
 ) -> None:
     print(bold(f"{in_words(program)}"))
@@ -165,12 +189,21 @@ def _print(
     print(f"onto {target.label} ({network}), for the fewest {_WORDS[request.objective]}\n")
     print_table(tabled("Predictions", _COLUMNS, predictions.items()))
     print()
-    print(_verdict(predictions, request.objective, proved))
-    if all(found.sockets is None for found in predictions.values()):
+    print(_verdict(predictions, request.objective, found.proved))
+    if all(one.sockets is None for one in predictions.values()):
         print(dim("ranks are not bound to sockets; --bind core places ranks on sockets too"))
-    if request.no_scotch or scotch.program() is None:
-        reason = "as asked" if request.no_scotch else "scotch_gmap is not installed (Debian: scotch)"
+    if reason := _without_scotch(request, found):
         print(dim(f"without Scotch's mapping to begin with: {reason}"))
+
+
+def _without_scotch(request: PlaceRequest, found: Found) -> str | None:
+    if request.no_scotch:
+        return "as asked"
+    if scotch.program() is None:
+        return "scotch_gmap is not installed (Debian: scotch)"
+    if found.mapper_failed:
+        return "scotch_gmap gave none, because it failed, took over a minute, or does not map so many nodes"
+    return None
 
 
 def _verdict(predictions: Mapping[str, Prediction], objective: str, proved: bool) -> str:
@@ -194,7 +227,7 @@ def _verdict(predictions: Mapping[str, Prediction], objective: str, proved: bool
     )
 
 
-def _write(request: PlaceRequest, layout: Layout) -> None:
+def _write(request: PlaceRequest, layout: Layout, assumed: bool) -> None:
     """Write the rank file, and print how to use it."""
     if not request.output:
         return
@@ -205,10 +238,15 @@ def _write(request: PlaceRequest, layout: Layout) -> None:
         print(typeable(f"\nwrote {path}: {used}"), file=sys.stderr)
         return
     family, version = placements()[request.emit]
-    emitted = emit(layout, family, version)
+    emitted = emit(layout, family, version, assumed)
     # The file with the ranks gets the requested name; a list of hosts gets a name derived from it.
     main = "ranks" if "ranks" in emitted.files else "hosts"
     names = {name: path if name == main else path.with_name(f"{path.name}.{name}") for name in emitted.files}
+    for name, file in names.items():
+        if file != path and os.path.lexists(file) and not _holds(file, emitted.files[name]):
+            raise InputError(
+                f"--emit {request.emit} also writes {file}, which exists; give another -o, or remove that"
+            )
     for name, text in emitted.files.items():
         write_whole(text, names[name], "placement")
     words = [_filled(word, names) for word in emitted.arguments]
@@ -223,6 +261,11 @@ def _write(request: PlaceRequest, layout: Layout) -> None:
     print(f"\n{f'wrote {written}' if names else 'no file is needed'}: {command}", file=sys.stderr)
     for note in emitted.notes:
         print(f"note: {note}", file=sys.stderr)
+
+
+def _holds(file: Path, text: str) -> bool:
+    """True if a file has this text already, as after the same command."""
+    return file.is_file() and file.read_bytes() == text.encode()
 
 
 def _filled(word: str, names: Mapping[str, Path]) -> str:

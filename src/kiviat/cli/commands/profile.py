@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from kiviat.cli.options.request import ProfileRequest
@@ -11,7 +12,7 @@ from kiviat.cli.text.profiled import say, tell
 from kiviat.cli.text.subject import subject_of_command
 from kiviat.launch.mpi.linkage import linked, toolchain_for
 from kiviat.launch.tools.profile import TOOL, ProfileOptions, profiled, profiling, recorder_of
-from kiviat.profile import add_subject
+from kiviat.profile import add_subject, read_profile
 from kiviat.record import InputError
 
 
@@ -44,9 +45,7 @@ def execute(request: ProfileRequest) -> int:
     state = Path(request.state) if request.state else None
     with substrate:
         ended = profiled(starting, library, output, state, asked)
-    if subject := subject_of_command(words, found.program):
-        for path in ended.profiles:
-            add_subject(path, subject)
+    _entitle(ended.profiles, words, found.program)
     tell(ended)
     if request.counters and len(ended.profiles) > 1:
         say("--counters: several programs were profiled at once, none of whose phases could be told apart")
@@ -58,6 +57,18 @@ def execute(request: ProfileRequest) -> int:
     elif not ended.profiles:
         say(TOOL.missing(found.program, ended.status))
     return ended.status or (0 if ended.profiles else 2)
+
+
+def _entitle(profiles: Sequence[Path], words: Sequence[str], program: str) -> None:
+    """Add what the command runs, as a title, to its profile; of several, only to those of `program`.
+
+    A script that starts several programs describes none of them. A single program may have another name than
+    the command's word, such as that of a script's interpreter, or of the target of a link.
+    """
+    if subject := subject_of_command(words, program):
+        for path in profiles:
+            if len(profiles) == 1 or read_profile(path).program == Path(program).name:
+                add_subject(path, subject)
 
 
 def _refuse_what_is_simulated(request: ProfileRequest) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from kiviat.machine.topology import Topology
 from kiviat.profile import Profile, Traffic, is_profile, read_profile
 from kiviat.record import InputError, TableRow
 from kiviat.record.units import format_bytes
@@ -21,13 +22,24 @@ _TABLES = ("messages", "message_bytes")
 class Program:
     """Traffic of a program.
 
-    `nodes` has the node of each rank, None if unknown; `counted` describes the matrix.
+    `nodes` has the number of each rank's node, None if unknown, and `hosts` the names of their nodes, empty
+    if unknown; `counted` describes the matrix.
     """
 
     name: str
     traffic: Traffic
     nodes: tuple[int, ...] | None
     counted: str
+    hosts: tuple[str, ...] = ()
+
+    def nodes_in(self, topology: Topology) -> tuple[int, ...] | None:
+        """Return the index in `topology` of each rank's node: by name if it has all, else by number."""
+        index = {node.name: at for at, node in enumerate(topology.nodes)}
+        if self.nodes is None or not self.hosts or not index.keys() >= set(self.hosts):
+            return self.nodes
+        named = tuple(index[host] for host in self.hosts)
+        # Containers and namespaces of one name are several nodes.
+        return named if len(set(named)) == len(set(self.nodes)) else self.nodes
 
 
 def read_program(text: str, case: str | None) -> Program:
@@ -56,7 +68,7 @@ def _of_profile(profile: Profile) -> Program:
         )
     else:
         traffic, counted = profile.traffic(), "collectives by their participants"
-    return Program(profile.program, traffic, None if min(nodes) < 0 else nodes, counted)
+    return Program(profile.program, traffic, None if min(nodes) < 0 else nodes, counted, profile.hosts)
 
 
 def _of_run(path: Path, case: str | None) -> Program:
@@ -79,7 +91,7 @@ def _of_run(path: Path, case: str | None) -> Program:
     tables = found[case or cases[0]]
     row = tables["message_bytes"]
     messages, sent = (_by_pair(tables[name], path) for name in _TABLES)
-    source, target = np.nonzero(sent)
+    source, target = np.nonzero(sent + messages)  # messages without data are messages, too
     traffic = Traffic.of_columns(row.ranks, source, target, messages[source, target], sent[source, target])
     launch = next((each for each in read_run(path).launches if each.index == row.launch), None)
     placement = launch.placement if launch else None

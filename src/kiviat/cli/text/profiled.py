@@ -8,7 +8,7 @@ import sys
 from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.profile import in_one_line
 from kiviat.launch.tools.profile import Profiled
-from kiviat.profile import read_profile
+from kiviat.profile import read_profile, remarks_on_left_out
 
 
 def tell(ended: Profiled) -> None:
@@ -22,6 +22,8 @@ def tell(ended: Profiled) -> None:
             missing = profile.ranks - int(profile.seen.sum())
             nothing = f", and {missing} left nothing" if missing else ""
             say(f"ranks ended without MPI_Finalize; this is what they counted until then{nothing}")
+    for sentence in remarks_on_left_out(ended.left_out):
+        say(sentence)
 
 
 def say(line: str) -> None:

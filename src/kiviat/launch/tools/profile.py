@@ -21,6 +21,7 @@ from kiviat.profile import (
     add_crossing,
     add_phases,
     add_waits,
+    is_profile,
     read_profile,
     write_merged,
 )
@@ -58,6 +59,7 @@ class Profiled:
 
     `unfinished` says whether ranks left their part behind without MPI_Finalize, `sessions` whether the
     program started MPI by a session and never by MPI_Init. `signal`: see preload.EndedCommand.
+    `left_out`: ranks of programs that did not reach MPI_Finalize either, but are not the latest of those.
     """
 
     status: int
@@ -65,6 +67,7 @@ class Profiled:
     unfinished: bool
     sessions: bool = False
     signal: int | None = None
+    left_out: int = 0
 
 
 def profiled(
@@ -102,18 +105,20 @@ def profiling(start: LaunchSpec, library: Path, folder: Path, asked: ProfileOpti
 def collected(ended: EndedCommand, output: Path, asked: ProfileOptions = _NOTHING) -> Profiled:
     """Write the profiles of a command to `output`, and those of further MPI worlds to "NAME-2" and so on.
 
-    Ranks that did not reach MPI_Finalize are merged from the state they left. Worlds that MPI_Comm_spawn
-    started come after those that the launcher started.
+    Names that exist are passed over, because only `output` was named by the user. Ranks that did not reach
+    MPI_Finalize are merged from the state they left. Worlds that MPI_Comm_spawn started come after those that
+    the launcher started.
     """
     folder = ended.folder
     with ExitStack() as stack:
         worlds = list(folder.glob("world-*.profile"))
+        left_out = 0
         if left := any(folder.glob("rank-*.state")):
             # The folder of the state may be full, which is no reason to lose anything.
             beside = TemporaryDirectory(prefix=f"{output.name}.", dir=output.absolute().parent)
             merged = Path(stack.enter_context(beside)) / "left.profile"
             with suppress(InputError):
-                write_merged(folder, merged)
+                left_out = write_merged(folder, merged)
                 worlds.append(merged)
         worlds.sort(key=lambda path: path.stat().st_mtime)
         kin = {}
@@ -121,7 +126,13 @@ def collected(ended: EndedCommand, output: Path, asked: ProfileOptions = _NOTHIN
             with suppress(InputError):  # a damaged file is copied like any other
                 kin[world] = read_profile(world)
         worlds.sort(key=lambda world: world in kin and kin[world].parents > 0)
-        others = (output.with_name(f"{output.stem}-{number}{output.suffix}") for number in count(2))
+        names = (output.with_name(f"{output.stem}-{number}{output.suffix}") for number in count(2))
+        # Earlier profiles are replaced, and nothing else; writing to a link would change its target.
+        others = (
+            name
+            for name in names
+            if not os.path.lexists(name) or (not name.is_symlink() and is_profile(name))
+        )
         written = []
         for world, target in zip(worlds, chain([output], others), strict=False):
             with replacing(target) as file, world.open("rb") as counted:
@@ -140,7 +151,7 @@ def collected(ended: EndedCommand, output: Path, asked: ProfileOptions = _NOTHIN
             add_phases(output, phases_in(folder))
     sessions = (folder / "session").exists() and not written
     shutil.rmtree(folder, ignore_errors=True)
-    return Profiled(ended.status, tuple(written), left, sessions, ended.signal)
+    return Profiled(ended.status, tuple(written), left, sessions, ended.signal, left_out)
 
 
 def _waits(folder: Path, alone: bool) -> tuple[Waits, Timeline | None]:
