@@ -21,7 +21,16 @@ from kiviat.cli.commands.run import execute
 from kiviat.cli.options.arguments import parsed
 from kiviat.cli.options.request import RunRequest, Where
 from kiviat.cli.subcommands.run_job import job_of
-from kiviat.cli.subcommands.run_resumed import mpi_of, plan_of, resume_command, where_it_began
+from kiviat.cli.subcommands.run_resumed import (
+    mpi_of,
+    plan_of,
+    refuse_other_links,
+    resume_command,
+    where_it_began,
+)
+from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.spec import parse_spec
+from kiviat.launch.substrates.emulated import Emulated
 from kiviat.launch.tools.core_rate import core_rates
 from kiviat.plan import Estimate
 from kiviat.record import InputError
@@ -197,3 +206,30 @@ def test_a_plan_without_a_name_is_refused(made: Made) -> None:
     (path / "run.json").write_text(json.dumps(said))
     with pytest.raises(InputError, match=r"run.json: plan.definition lacks 'name'; the run cannot"):
         plan_of(path, [])
+
+
+def test_a_run_stays_on_its_network(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run on a kept emulated cluster once went on after that had been created again with another rate.
+
+    A run that `--machine` named does not tell on which links it began.
+    """
+
+    def begun_on(name: str) -> Path:
+        path = made({"on": "emulated:lab"})
+        said = json.loads((path / "run.json").read_text())
+        said["machine"]["name"] = name
+        (path / "run.json").write_text(json.dumps(said))
+        return path
+
+    path = begun_on("emulated:2x1,rate=1Gbit")
+    lab = Emulated(Cluster.planned(parse_spec("2x1,rate=100Mbit"), "lab"), kept=True)
+    monkeypatch.setattr("kiviat.cli.commands.run.substrate_of", lambda on: lab)
+    request = parsed(["run", "--resume", str(path), "--dry-run"])
+    assert isinstance(request, RunRequest)
+    with pytest.raises(
+        InputError,
+        match="began on emulated:2x1,rate=1Gbit, and its cluster is emulated:2x1,rate=100Mbit now",
+    ):
+        execute(request)
+    for name in (lab.label, "mine"):
+        refuse_other_links(begun_on(name), lab)

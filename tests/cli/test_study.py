@@ -16,13 +16,17 @@ from kiviat.cli.main import main
 from kiviat.cli.options.arguments import parsed
 from kiviat.cli.options.request import RunReplayRequest, RunRequest, StudyRequest, Where
 from kiviat.cli.subcommands import study_profiles, study_runs
-from kiviat.cli.subcommands.study_runs import Made, places_of, ran
+from kiviat.cli.subcommands.study_runs import Made, StudyPlace, places_of, ran
+from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.spec import parse_spec
 from kiviat.launch.process.signals import Interrupted, Interruptible
+from kiviat.launch.substrates.emulated import Emulated
 from kiviat.launch.tools.preload import Tool
 from kiviat.launch.tools.user_command import as_it_is
 from kiviat.record import InputError, NotStartedError
 from kiviat.record.run import PlanOfRun
 from kiviat.record.studies import StudyDefinition, StudyRun, find_study
+from kiviat.store.directory import OtherPlanError
 from tests.report.synthetic import make_run, row
 
 RUN = StudyRun(
@@ -109,15 +113,21 @@ def test_shapes_that_do_not_fit_are_left_out(tmp_path: Path) -> None:
 
 
 def test_what_is_complete_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failed case ends every `kiviat study` with 1; once only the one that ran it."""
+
     class Kept:
         state = "complete"
 
     path = tmp_path / "made"
+    outcomes = [SimpleNamespace(outcome="ok")]
     monkeypatch.setattr(study_runs, "list_runs", lambda home: [path])
     monkeypatch.setattr(study_runs, "read_run", lambda one: Kept)
+    monkeypatch.setattr(study_runs, "load", lambda one: (Kept, SimpleNamespace(outcomes=outcomes), []))
     given = request()
     (place,) = places_of(STUDY, given)
     assert ran(STUDY, RUN, place, given, tmp_path, lambda one: (2, None)) == Made(0, (path,))
+    outcomes.append(SimpleNamespace(outcome="failed"))
+    assert ran(STUDY, RUN, place, given, tmp_path, lambda one: (2, None)) == Made(1, (path,))
     Kept.state = "interrupted"
     seen: list[RunRequest] = []
 
@@ -134,6 +144,92 @@ def test_what_is_complete_is_not_run_again(tmp_path: Path, monkeypatch: pytest.M
     assert seen[-1].where.on == "slurm:partition=debug"
 
 
+def test_a_run_that_cannot_go_on_is_left_out_or_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refused resume once ended the study; a plan of another version of Kiviat can only begin again."""
+    path = tmp_path / "interrupted"
+    monkeypatch.setattr(study_runs, "list_runs", lambda home: [path])
+    monkeypatch.setattr(study_runs, "read_run", lambda one: SimpleNamespace(state="interrupted"))
+    given = request()
+    (place,) = places_of(STUDY, given)
+
+    def refuse(one: RunRequest) -> tuple[int, Path | None]:
+        raise NotStartedError("its MPI is gone")
+
+    assert ran(STUDY, RUN, place, given, tmp_path, refuse) == Made(reason="its MPI is gone")
+    seen: list[RunRequest] = []
+
+    def of_another_version(one: RunRequest) -> tuple[int, Path | None]:
+        seen.append(one)
+        if one.resume:
+            raise OtherPlanError("it has another plan")
+        return 0, None
+
+    assert ran(STUDY, RUN, place, given, tmp_path, of_another_version) == Made()
+    assert [(one.resume, one.what.ranks) for one in seen] == [(str(path), None), (None, "64")]
+
+
+def lab(spec: str) -> StudyPlace:
+    """Return a kept emulated cluster."""
+    return StudyPlace("emulated:lab", Emulated(Cluster.planned(parse_spec(spec), "lab"), kept=True))
+
+
+def home_at(place: StudyPlace, folder: Path, *words: str) -> str | None:
+    """Return the folder of the run's results at a place."""
+    seen: list[str | None] = []
+
+    def run_once(one: RunRequest) -> tuple[int, Path | None]:
+        seen.append(one.output)
+        return 0, None
+
+    ran(STUDY, RUN, place, request(*words), folder, run_once)
+    (home,) = seen
+    return home
+
+
+def test_machines_of_one_place_have_runs_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results of another network, MPI or host once counted as there; the same MPI by its name did not."""
+    names = {"mpich": "MPICH 4.0.2"}
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    monkeypatch.setattr(
+        study_runs, "find_toolchain", lambda mpi: SimpleNamespace(name=names.get(mpi, "Open MPI 4.1.4"))
+    )
+    (job,) = places_of(STUDY, request("--on", "slurm"))
+    home, of_job = home_at(lab("2x2,rate=1Gbit"), tmp_path), home_at(job, tmp_path)
+    assert home_at(lab("2x2,rate=1Gbit"), tmp_path, "--mpi", "openmpi") == home
+    assert home_at(lab("2x2,rate=1Gbit"), tmp_path, "--mpi", "mpich") != home
+    assert home_at(lab("2x2,rate=100Mbit"), tmp_path) != home
+    monkeypatch.setattr(study_runs, "host_name", lambda: "another")
+    assert home_at(lab("2x2,rate=1Gbit"), tmp_path) != home
+    assert home_at(job, tmp_path) == of_job, "jobs run on hosts of one machine"
+
+
+def test_the_mpi_is_that_of_the_real_places(tmp_path: Path) -> None:
+    """With --mpi, all modelled machines were once left out."""
+    modelled, real = asked_of(
+        RUN, tmp_path, "--on", "simulated:altix-bx2", "--on", "native", "--mpi", "mpich"
+    )
+    assert (modelled.mpi, real.mpi) == (None, "mpich")
+    (alone,) = asked_of(RUN, tmp_path, "--on", "simulated:altix-bx2")
+    assert alone.output == modelled.output
+
+
+def test_ranks_apart_are_as_many_as_the_nodes_hold(tmp_path: Path) -> None:
+    """On four nodes, a run of twelve ranks with one on each was once left out."""
+    apart = replace(RUN, ranks=12, ppn=1)
+    (one,) = asked_of(apart, tmp_path, "--on", "emulated:4x4")
+    assert (one.what.ranks, one.where.ppn) == ("4", 1)
+    (two,) = asked_of(replace(apart, ppn=2), tmp_path, "--on", "emulated:4x4")
+    assert (two.what.ranks, two.where.ppn) == ("8", 2)
+    given = request("--on", "emulated:1x4")
+    (place,) = places_of(STUDY, given)
+    alone = ran(STUDY, apart, place, given, tmp_path, lambda one: (2, None))
+    assert alone == Made(reason="there is no room for several ranks with 1 on a node")
+
+
 RECORDED = replace(RUN, name="protein", ranks=8, traces=("weak", "strong"), quick={"run": False})
 
 
@@ -143,7 +239,7 @@ def recorded(folder: Path, *files: str) -> None:
         (folder / "traces" / name).touch()
 
 
-def made(folder: Path, where: str, *words: str) -> Made:
+def made(folder: Path, where: str, *words: str, of: StudyRun = RECORDED) -> Made:
     """Return the outcome of the recorded run at `where`; `kiviat run` refuses its benchmarks there."""
     given = request("--on", where, *words)
     (place,) = places_of(STUDY, given)
@@ -151,30 +247,39 @@ def made(folder: Path, where: str, *words: str) -> Made:
     def refuse(one: RunRequest) -> tuple[int, Path | None]:
         raise NotStartedError("there is no such program")
 
-    return ran(STUDY, RECORDED, place, given, folder, refuse)
+    return ran(STUDY, of, place, given, folder, refuse)
 
 
-def test_programs_of_others_are_replayed_on_modelled_machines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Recordings of up to the run's number of ranks are replayed; a reason explains which are missing."""
-    seen: list[tuple[str, str]] = []
+@dataclass
+class Recording:
+    """A recording on as many ranks as its file's name says."""
+
+    path: Path
+    crc32: int = 1
+
+    @property
+    def ranks(self) -> int:
+        return int(self.path.stem.rpartition("-")[2])
+
+
+@pytest.fixture
+def replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[RunReplayRequest]:
+    """Return the list of requests for replays, which are not executed."""
+    seen: list[RunReplayRequest] = []
 
     def replay_once(asked: RunReplayRequest, called: str) -> tuple[int, Path]:
-        seen.append((Path(asked.replay).name, called))
+        seen.append(asked)
         return 0, tmp_path / called
-
-    @dataclass
-    class Recording:
-        path: Path
-        crc32: int = 1
-
-        @property
-        def ranks(self) -> int:
-            return int(self.path.stem.rpartition("-")[2])
 
     monkeypatch.setattr(study_runs, "replay_once", replay_once)
     monkeypatch.setattr(study_runs, "read_trace", Recording)
+    return seen
+
+
+def test_programs_of_others_are_replayed_on_modelled_machines(
+    tmp_path: Path, replayed: list[RunReplayRequest]
+) -> None:
+    """Recordings of up to the run's number of ranks are replayed; a reason explains which are missing."""
     nothing = made(tmp_path, "simulated:altix-bx2")
     missing = (
         "no recording traces/{}-*.trace in the study's folder, which `kiviat trace` makes on a real machine"
@@ -182,7 +287,7 @@ def test_programs_of_others_are_replayed_on_modelled_machines(
     assert nothing == Made(reason=f"{missing.format('weak')}; {missing.format('strong')}")
     recorded(tmp_path, "weak-2.trace", "weak-4.trace", "weak-16.trace")
     some = made(tmp_path, "simulated:altix-bx2")
-    assert seen == [("weak-2.trace", "weak"), ("weak-4.trace", "weak")]
+    assert [Path(one.replay).name for one in replayed] == ["weak-2.trace", "weak-4.trace"]
     assert some.paths == (tmp_path / "weak", tmp_path / "weak")
     assert some.reason == f"weak is recorded on up to 4 ranks, not beyond; {missing.format('strong')}"
     assert made(tmp_path, "native", "-n", "2") == Made(reason="there is no such program")
@@ -205,6 +310,27 @@ def test_a_run_that_fails_after_its_start_ends_the_study(
     (place,) = places_of(STUDY, given)
     with pytest.raises(InputError, match="the disk is full"):
         ran(STUDY, RECORDED, place, given, tmp_path, full)
+
+
+def test_recordings_that_are_too_large_are_not_missing(
+    tmp_path: Path, replayed: list[RunReplayRequest]
+) -> None:
+    recorded(tmp_path, "weak-16.trace", "weak-32.trace", "strong-4.trace")
+    assert made(tmp_path, "simulated:altix-bx2").reason == (
+        "weak is recorded on 16 ranks or more, and the run has 8 there; "
+        "strong is recorded on up to 4 ranks, not beyond"
+    )
+    assert [Path(one.replay).name for one in replayed] == ["strong-4.trace"]
+
+
+def test_recordings_are_replayed_in_the_arrangement_of_the_run(
+    tmp_path: Path, replayed: list[RunReplayRequest]
+) -> None:
+    """A run with a shape and recordings once ended with an unexpected ValueError."""
+    recorded(tmp_path, "weak-8.trace", "strong-8.trace")
+    shaped = replace(RECORDED, shape="4x2")
+    assert made(tmp_path, "simulated:altix-bx2", of=shaped).reason == ""
+    assert [one.where.ppn for one in replayed] == [2, 2]
 
 
 def test_damaged_recordings_are_left_out_with_the_reason(tmp_path: Path) -> None:
@@ -232,6 +358,31 @@ def test_runs_that_are_given_alone_run_nothing() -> None:
     assert places_of(STUDY, request("--with", "last")) == []
 
 
+def profiling(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `study_profiles` run a shell script in place of each of two programs."""
+    rows = [row("run-a", "rate", "flop/s", "higher", 1.0, benchmark=name) for name in ("cg", "ft")]
+    monkeypatch.setattr(study_profiles, "load", lambda path: (None, rows, []))
+    monkeypatch.setattr(study_profiles, "find_toolchain", lambda mpi: SimpleNamespace(mpiexec="mpiexec"))
+    monkeypatch.setattr(study_profiles, "build", lambda *_, **__: Path("program"))
+    monkeypatch.setattr(Tool, "library", lambda *_: Path("library"))
+    monkeypatch.setattr(
+        Tool,
+        "preloading",
+        lambda self, start, library, folder, *_: replace(start, environment={"KIVIAT_PROFILE": str(folder)}),
+    )
+    monkeypatch.setattr(study_profiles, "on", lambda *_: as_it_is(["sh", "-c", script]))
+
+
+def test_the_profile_of_a_program_that_crashed_is_discarded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A profile of the time until the crash once counted as complete ever after."""
+    profiling(": >$KIVIAT_PROFILE/world-0.profile; exit 3", monkeypatch)
+    lacking = study_profiles.profile(tmp_path, Where(), None)
+    assert lacking == "no profile of cg: it ended with 3; no profile of ft: it ended with 3"
+    assert list((tmp_path / "profiles").iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("number", "at_terminal"), [(signal.SIGTERM, False), (signal.SIGHUP, False), (signal.SIGINT, True)]
 )
@@ -245,17 +396,7 @@ def test_a_signal_ends_the_profiling_of_programs(
     """
     begun = tmp_path / "begun"
     script = f"echo >>{begun}; : >$KIVIAT_PROFILE/world-0.profile; kill -{number.name[3:]} $PPID; sleep 0.3"
-    rows = [row("run-a", "rate", "flop/s", "higher", 1.0, benchmark=name) for name in ("cg", "ft")]
-    monkeypatch.setattr(study_profiles, "load", lambda path: (None, rows, []))
-    monkeypatch.setattr(study_profiles, "find_toolchain", lambda mpi: SimpleNamespace(mpiexec="mpiexec"))
-    monkeypatch.setattr(study_profiles, "build", lambda *_, **__: Path("program"))
-    monkeypatch.setattr(Tool, "library", lambda *_: Path("library"))
-    monkeypatch.setattr(
-        Tool,
-        "preloading",
-        lambda self, start, library, folder, *_: replace(start, environment={"KIVIAT_PROFILE": str(folder)}),
-    )
-    monkeypatch.setattr(study_profiles, "on", lambda *_: as_it_is(["sh", "-c", script]))
+    profiling(script, monkeypatch)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: at_terminal))
     with pytest.raises(Interrupted) as raised, Interruptible():
         study_profiles.profile(tmp_path, Where(), None)

@@ -44,7 +44,15 @@ def test_a_node_is_alone_with_its_link() -> None:
     assert not cluster.folder.exists()
 
 
-@pytest.mark.parametrize(("own", "head"), [("elsewhere", "elsewhere"), ("n1", "n1-head"), ("n3", "n3")])
+@pytest.mark.parametrize(
+    ("own", "head"),
+    [
+        ("elsewhere", "elsewhere"),
+        ("n1", "n1-head"),
+        ("n3", "n3"),
+        ("n2.example.org", "n2-head.example.org"),
+    ],
+)
 def test_the_head_has_no_name_of_a_node(own: str, head: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a machine called n1, launchers once started the ranks of node n1 on the head."""
     monkeypatch.setattr("socket.gethostname", lambda: own)
@@ -193,7 +201,7 @@ def asked(*words: str) -> Any:
     return parsed(["cluster", *words])
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def kiviat(*words: str) -> str:
         assert command.execute(asked(*words)) == 0
         return capsys.readouterr().out
@@ -206,6 +214,11 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     with Cluster.up(Spec(1, 1), "run"):
         with pytest.raises(InputError, match="belongs to a running kiviat, process"):
             kiviat("down", "run")
+        assert Cluster.find("run").name == "run"
+        with monkeypatch.context() as another:
+            another.setattr(os, "getpid", lambda: 1)
+            with pytest.raises(InputError, match="'run' belongs to a running kiviat, process"):
+                Cluster.find("run")
         assert kiviat("down") == "lab is down\n"
     with pytest.raises(InputError, match="no cluster is up"):
         kiviat("down")
@@ -232,3 +245,32 @@ def test_incomplete_clusters_are_reported_and_can_be_removed(capsys: pytest.Capt
     command.execute(asked("status"))
     assert "not whole" in capsys.readouterr().out
     command.execute(asked("down", "lab"))
+
+
+@pytest.mark.parametrize("error", [KeyError("p1"), InputError("cannot look at it"), FileNotFoundError()])
+def test_status_beside_a_cluster_that_is_made_or_removed(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A cluster whose links do not exist yet, or no longer, once ended `kiviat cluster status`."""
+
+    def traffic(self: Cluster) -> None:
+        raise error
+
+    monkeypatch.setattr(Cluster, "traffic", traffic)
+    with Cluster.up(Spec(1, 1), "lab"):
+        assert command.execute(asked("status")) == 0
+    assert "not whole" in capsys.readouterr().out
+
+
+def test_a_cluster_stays_when_the_machine_gets_another_name(
+    state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It once counted as that of another host, on which nobody could remove it."""
+    monkeypatch.setattr(journal, "boot", lambda: "this one")
+    Cluster.up(Spec(1, 1), "lab", kept=True)
+    monkeypatch.setattr("socket.gethostname", lambda: "renamed")
+    assert cleaned() == []
+    assert Cluster.find("lab").name == "lab"
+    assert command.execute(asked("down", "lab")) == 0
+    assert capsys.readouterr().out == "lab is down\n"
+    assert list(state.iterdir()) == []

@@ -212,6 +212,37 @@ def test_a_folder_without_a_journal_is_removed(state: Path) -> None:
     assert list(state.iterdir()) == []
 
 
+@pytest.mark.parametrize("content", [b"", b"\0" * 200, b'{"name": "lab",'])
+def test_a_cluster_whose_journal_was_lost_is_removed(state: Path, content: bytes) -> None:
+    """After a power failure the journal could be empty; the cluster was then neither usable nor removable."""
+    folder = Cluster.up(Spec(1, 1), "lab", kept=True).folder
+    (folder / "cluster.json").write_bytes(content)
+    assert cleaned() == ["removed emulated cluster lab, whose journal is damaged"]
+    assert list(state.iterdir()) == []
+
+
+def test_a_journal_of_another_version_is_left_alone(state: Path) -> None:
+    (state / "lab").mkdir(parents=True)
+    file = state / "lab/cluster.json"
+    file.write_text('{"format": 2}')
+    assert cleaned() == []
+    file.unlink()
+    file.parent.rmdir()
+
+
+def test_a_journal_is_on_the_disk_before_it_gets_its_name(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: synced.append(Path(f"/proc/self/fd/{handle}").readlink().name)
+    )
+    noted = journal.claim("lab", Spec(1, 1), Marker.new())
+    assert synced == ["cluster.json.new"]
+    journal.remove_folder(noted.folder)
+    assert list(state.iterdir()) == []
+
+
 def test_clusters_of_other_machines_are_left_alone(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Journals of other hosts, found in a shared home directory, are left alone."""
     cluster = Cluster.up(Spec(1, 1), "lab", kept=True)

@@ -136,3 +136,19 @@ def test_open_mpi_5_gets_options_of_prrte() -> None:
     assert pairs["plm_ssh_agent"] == str(cluster.folder / "agent")
     assert told.environment["OMPI_MCA_mpi_yield_when_idle"] == "1"
     assert told.prefix == (str(cluster.folder / "enter"), "head")
+
+
+@pytest.mark.parametrize(
+    ("own", "loaded"), [("", "/yield.so"), ("/a.so:/b.so /c.so", "/yield.so:/a.so:/b.so:/c.so")]
+)
+def test_ranks_of_mpich_load_the_libraries_of_the_user(own: str, loaded: str) -> None:
+    """The option that sets LD_PRELOAD to Kiviat's library once replaced the user's value."""
+    told = launching(
+        Cluster.planned(Spec(2, 1)),
+        "mpich",
+        "4.0.2",
+        oversubscribed=False,
+        preload=Path("/yield.so"),
+        user={"LD_PRELOAD": own},
+    )
+    assert told.arguments[told.arguments.index("LD_PRELOAD") + 1] == loaded

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kiviat.launch.emulated.shaping import Shaping
+from kiviat.launch.emulated.cluster import Cluster
+from kiviat.launch.emulated.shaping import Shaping, shaping_of
 from kiviat.launch.emulated.spec import Spec, parse_spec
 from kiviat.record import InputError
 
@@ -69,3 +70,23 @@ def test_numbers_of_a_link_follow_its_rate() -> None:
         assert shaping.window_bytes >= min(rate / 8 * 5e-3, 64e6)
         assert shaping.refill_s * rate / 8 >= shaping.bucket_bytes + shaping.segment_bytes - 1
     assert Shaping(10**9, delay_s=0.1).window_bytes >= 2 * 0.2 * 10**9 / 8
+
+
+@pytest.mark.parametrize(
+    ("longest", "too_long"),
+    [
+        ("rate=1Gbit,delay=134ms", "rate=1Gbit,delay=135ms"),
+        ("rate=10Gbit,delay=13ms", "rate=10Gbit,delay=14ms"),
+        ("rate=100Gbit", "rate=100Gbit,delay=2ms"),
+        ("delay=1s", "rate=1Gbit,delay=1s"),
+    ],
+)
+def test_delays_with_which_a_stream_would_miss_the_rate_are_refused(longest: str, too_long: str) -> None:
+    """The limit of the window once capped the rate of streams over long links, and nothing said so."""
+    spec = Cluster.planned(parse_spec(f"2x1,{longest}")).spec
+    if shaping := shaping_of(spec):
+        assert shaping.window_bytes >= 4 * shaping.delay_s * shaping.rate_bit_per_s / 8
+    with pytest.raises(InputError, match="may have 64 MiB in flight, too little for this rate"):
+        Cluster.planned(parse_spec(f"2x1,{too_long}"))
+    with pytest.raises(InputError, match="give a shorter delay or a lower rate"):
+        Cluster.up(parse_spec(f"2x1,{too_long}"))

@@ -193,6 +193,9 @@ def test_a_marker_is_orphaned_only_here_and_only_when_its_kiviat_is_gone() -> No
     assert reused.is_orphaned(), "our number, but started at another time"
     assert not Marker("elsewhere", marker.namespace, process.pid, 1, "x").is_orphaned()
     assert not Marker(marker.host, "other", process.pid, 1, "x").is_orphaned()
+    renamed = Marker("elsewhere", marker.namespace, process.pid, 1, "x")
+    assert renamed.is_orphaned(same_boot=True), "the host was called elsewhere then"
+    assert not Marker(marker.host, "other", process.pid, 1, "x").is_orphaned(same_boot=True)
     assert Marker.parse("nonsense") is None
 
 

@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator
 
 from kiviat.record import InputError, schema
 from kiviat.store import RunDirectory, read_run
+from kiviat.store.directory import OtherPlanError
 from kiviat.store.lock import Writer
 from kiviat.store.names import summaries
 from kiviat.store.read import load
@@ -135,7 +136,7 @@ def test_continued_runs_keep_unknown_fields(run: RunDirectory) -> None:
 
 def test_another_plan_cannot_resume_it(run: RunDirectory) -> None:
     run.close()
-    with pytest.raises(InputError, match="has plan aaaaaaaaaaaa, this one is bbbbbbbbbbbb"):
+    with pytest.raises(OtherPlanError, match="has plan aaaaaaaaaaaa, this one is bbbbbbbbbbbb"):
         RunDirectory.reopen(run.path, "b" * 64)
 
 

@@ -19,5 +19,7 @@ def before_start() -> Iterator[None]:
     """Raise each InputError as a NotStartedError."""
     try:
         yield
+    except NotStartedError:
+        raise
     except InputError as error:
         raise NotStartedError(str(error)) from error

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from kiviat import __version__
-from kiviat.record import RUN_SCHEMA, InputError, Record
+from kiviat.record import RUN_SCHEMA, InputError, NotStartedError, Record
 from kiviat.record.plain import plain_name
 from kiviat.record.run import Run
 from kiviat.record.valid import first_wrong, parse_json
@@ -23,6 +23,10 @@ from kiviat.store.files import RECORDS_FILE, read_run_json, replace_run
 from kiviat.store.held import LOST, HeldFolder, is_at
 from kiviat.store.lock import Writer, lock, unlock
 from kiviat.store.tail import torn_tail
+
+
+class OtherPlanError(NotStartedError):
+    """A run cannot be continued, because it has another plan, such as that of another version of Kiviat."""
 
 
 class RunDirectory:
@@ -271,7 +275,7 @@ def _resumable(path: Path, plan_hash: str) -> dict[str, Any]:
     refuse_complete(run)
     theirs = run.plan and run.plan.hash
     if theirs != plan_hash:
-        raise InputError(
+        raise OtherPlanError(
             f"run {run.id} has plan {str(theirs)[:12]}, this one is {plan_hash[:12]}: "
             "resume with the options it was started with, or start a new run"
         )

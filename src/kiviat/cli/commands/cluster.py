@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any
 
 from kiviat.cli.options.request import (
@@ -63,7 +64,7 @@ def _down(name: str | None) -> None:
     if name not in known:
         raise InputError(f"there is no emulated cluster {name!r}; `kiviat cluster status` lists them")
     owner = known[name].marker
-    if not owner.is_here():
+    if not known[name].is_here():
         raise InputError(f"emulated cluster {name!r} was created on host {owner.host}; take it down there")
     if not known[name].kept:
         raise InputError(
@@ -110,18 +111,18 @@ def _sent(nodes: dict[str, dict[str, int]] | None) -> int | None:
 
 
 def _entry(noted: ClusterJournal) -> dict[str, Any]:
-    here = noted.marker.is_here()
-    up = here and removal.is_up(noted)
+    here = noted.is_here()
     nodes = None
-    if up:
-        nodes = {
-            name: {"sent_bytes": traffic.sent_bytes, "received_bytes": traffic.received_bytes}
-            for name, traffic in Cluster(noted).traffic().items()
-        }
+    if here and removal.is_up(noted):
+        with suppress(InputError, KeyError, OSError):  # it is being made, or removed
+            nodes = {
+                name: {"sent_bytes": traffic.sent_bytes, "received_bytes": traffic.received_bytes}
+                for name, traffic in Cluster(noted).traffic().items()
+            }
     return {
         "name": noted.name,
         "spec": noted.spec.label,
-        "state": "up" if up else "not whole" if here else f"on {noted.marker.host}",
+        "state": "up" if nodes else "not whole" if here else f"on {noted.marker.host}",
         "owner": None if noted.kept else f"process {noted.marker.owner}",
         "folder": str(noted.folder),
         "nodes": nodes,

@@ -30,7 +30,13 @@ from kiviat.cli.options.substrate import (
 from kiviat.cli.subcommands.run_arrangements import run_arranged, run_shapes, shapes_of
 from kiviat.cli.subcommands.run_job import SCRIPT_FILE, Job, job_of, script_of
 from kiviat.cli.subcommands.run_job_note import own_job, take_over
-from kiviat.cli.subcommands.run_resumed import mpi_of, plan_of, resume_command, where_it_began
+from kiviat.cli.subcommands.run_resumed import (
+    mpi_of,
+    plan_of,
+    refuse_other_links,
+    resume_command,
+    where_it_began,
+)
 from kiviat.cli.text.progress import Progress
 from kiviat.cli.text.values import duration
 from kiviat.cli.text.verdict import print_verdict
@@ -106,6 +112,8 @@ def run_once(request: RunRequest) -> tuple[int, Path | None]:
         asked = request.what.ranks
         request, resumed = _settled(request)
         substrate = substrate_of(request.where.on)  # refused, if at all, before anything is built
+        if resumed:
+            refuse_other_links(resumed, substrate)
         refuse_missing_nodes(asked, substrate)
         programs = _programs(request, resumed)
         scheduler = scheduler_to_ask(request.where.on)

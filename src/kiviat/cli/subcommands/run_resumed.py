@@ -18,10 +18,11 @@ from kiviat.cli.options.substrate import scheduler_to_ask
 from kiviat.launch.mpi.toolchain import Toolchain, find_toolchain
 from kiviat.launch.mpi.vendors import vendors
 from kiviat.launch.programs.lammps_install import Lammps
+from kiviat.launch.substrates.substrate import Substrate
 from kiviat.plan import Plan, reload_plan
 from kiviat.record import InputError
 from kiviat.store import call_run, read_run
-from kiviat.store.directory import refuse_complete
+from kiviat.store.directory import OtherPlanError, refuse_complete
 from kiviat.store.files import RUN_FILE
 
 _TYPES = {name: get_args(hint)[0] for name, hint in get_type_hints(Where).items()}
@@ -44,6 +45,19 @@ def where_it_began(path: Path, given: Where) -> Where:
             so = f"without --{name}" if began is None else f"with {option}"
             raise InputError(f"--resume continues as the run began, {so}; leave --{name} {_shown(asked)} out")
     return replace(given, **recorded)
+
+
+def refuse_other_links(path: Path, substrate: Substrate) -> None:
+    """Raise InputError if a run's emulated cluster has been created again with other nodes or links.
+
+    Its results would be those of two networks. A run that `--machine` named does not tell what it began on.
+    """
+    began = read_run(path).machine.name
+    if substrate.kind == "emulated" and began.startswith("emulated:") and began != substrate.label:
+        raise InputError(
+            f"{path} began on {_shown(began)}, and its cluster is {substrate.label} now; create it again "
+            "as it was, or start a new run"
+        )
 
 
 def _is_command(name: str, value: Any) -> bool:
@@ -89,12 +103,18 @@ def _shown(value: Any) -> str:
 
 
 def plan_of(path: Path, known: list[dict[str, Any]]) -> Plan:
-    """Return the plan with which an interrupted run began."""
+    """Return the plan with which an interrupted run began.
+
+    Raise OtherPlanError if this version of Kiviat does not accept it.
+    """
     run = read_run(path)
     if run.plan is None:
         raise InputError(f"run {run.id} was ingested; there is nothing to resume")
     refuse_complete(run)
-    return reload_plan(run.plan.definition, known, path / RUN_FILE)
+    try:
+        return reload_plan(run.plan.definition, known, path / RUN_FILE)
+    except InputError as error:
+        raise OtherPlanError(str(error)) from error
 
 
 def mpi_of(path: Path, mpi: str | None, lammps: Callable[[], Lammps | None]) -> str | None:

@@ -84,15 +84,16 @@ def _line(name: str, title: str, made_by: str, rows: Judged) -> str:
 
 
 def _ids(rows: Judged, wanted: bool | None) -> str:
-    """Return the ids of rows that hold, fail, or have no verdict; numbers that are compared are neither."""
+    """Return the ids of rows that hold, fail, or have no verdict; those only compared are none of these."""
     ids = [one.verdict.row.id for one in rows if not one.foreign and _outcome(one) is wanted]
     return ", ".join(dict.fromkeys(ids))
 
 
 def _outcome(one: JudgedRow) -> bool | str | None:
-    if one.verdict.holds is None and one.verdict.error is not None:
-        return "compared"
-    return one.verdict.holds
+    holds = one.verdict.holds
+    if holds is None:
+        return None if one.verdict.error is None else "compared"
+    return "compared" if one.fitted else holds  # a model was fitted to it, so agreement proves nothing
 
 
 def _made_by(part: StudyFigure | StudyTable) -> str:

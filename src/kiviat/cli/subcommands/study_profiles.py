@@ -63,8 +63,9 @@ def _each(path: Path, rows: Iterable[Row], where: Where, mpi: str | None) -> lis
             starting = on(substrate, toolchain, words, options_of(where))
             file = _file(path, row.benchmark)
             done = profiled(starting, library, file)
+            if done.signal is not None or done.status != 0:
+                file.unlink(missing_ok=True)  # of a program that was cut off, or that crashed
             if done.signal is not None:
-                file.unlink(missing_ok=True)  # of a program that was cut off
                 interrupt(done.signal)
             if done.status != 0 or not done.profiles:
                 reasons.append(f"no profile of {row.benchmark}: it ended with {done.status}")

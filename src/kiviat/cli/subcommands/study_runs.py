@@ -15,13 +15,18 @@ from kiviat.cli.options.substrate import options_of, scheduler_to_ask, settled_s
 from kiviat.cli.subcommands.run_arrangements import Run
 from kiviat.cli.subcommands.run_replay import replay_once
 from kiviat.cli.subcommands.study_profiles import profile
+from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.launch.substrates.substrate import Substrate
+from kiviat.machine.host.description import host_name
+from kiviat.placement import parse_shape
 from kiviat.record import InputError, NotStartedError, before_start, write_whole
 from kiviat.record.plain import whole_number
 from kiviat.record.scratch import scratch_folder
 from kiviat.record.studies import StudyDefinition, StudyRun
 from kiviat.record.units import counted
 from kiviat.store import list_runs, read_run
+from kiviat.store.directory import OtherPlanError
+from kiviat.store.read import load
 from kiviat.trace import Trace, read_trace
 
 TRACES = "traces"  # folder of recordings, in that of the study
@@ -48,10 +53,16 @@ class StudyPlace:
 
     @property
     def nodes(self) -> int | None:
-        """The number of nodes, None of a job."""
+        """The number of nodes, None where it is not known: of a job as seen from outside or by mpiexec."""
         if self.substrate.machine:
             return self.substrate.machine.nodes
-        topology = None if scheduler_to_ask(self.on) else self.substrate.topology()
+        inside = self.substrate.is_this_machine or self.substrate.scheduler
+        if scheduler_to_ask(self.on) or not inside:
+            return None
+        try:
+            topology = self.substrate.topology()
+        except InputError:  # the scheduler does not list them
+            return None
         return len(topology.nodes) if topology else None
 
     @property
@@ -112,49 +123,82 @@ def ran(
         return Made()
     if request.quick and run.quick.get("run") is False:
         return Made(reason="left out by --quick")
+    if simulated:
+        request = replace(request, mpi=None)  # it is that of the real places; models have SimGrid's
     ranks = _ranks(study, run, place, request)
     if ranks is None:
-        return Made(reason=f"there is no room for {run.shape or 'several ranks'}")
+        apart = f" with {run.ppn} on a node" if run.ppn else ""
+        return Made(reason=f"there is no room for {run.shape or f'several ranks{apart}'}")
     print(f"\n{place.on}: {run.name}", flush=True)
-    if run.traces and place.substrate.machine:
-        return _replayed(run, int(ranks), place, request, folder)
-    cases = tuple(_room(run, None if run.shape else int(ranks)))
+    most = parse_shape(ranks).ranks if run.shape else int(ranks)
+    where = _where(run, place, request)
+    shaped = settled_shape(ranks, where)[1]
+    if run.traces and simulated:
+        return _replayed(run, most, shaped, place, request, folder)
+    cases = tuple(_room(run, None if run.shape else most))
     if not cases:
         return Made(reason=f"there is no room for its numbers of ranks on {ranks}")
     text = _plan(study, replace(run, cases=cases), request)
-    where = _where(run, place, request)
-    shaped = settled_shape(ranks, where)[1]
     home = _home(folder, place, run.name, [text, ranks, where.ppn, run.place, run.bind], request)
-    resume = None
+    interrupted = None
     for path in list_runs(home):
         if read_run(path).state == "complete":
             print(f"already there: {path}")
-            return _made(0, path, run, shaped, request)
-        resume = path
-    common: dict[str, Any] = {"mpi": request.mpi, "dry_run": request.dry_run, "verbosity": "quiet"}
-    if request.dry_run:
-        common["verbosity"] = "normal"
-    if resume:
-        return _made(*run_once(RunRequest(where=where, resume=str(resume), **common)), run, shaped, request)
+            return _made(_code(path), path, run, shaped, request)
+        interrupted = path
+    asked = RunRequest(
+        where=where,
+        mpi=request.mpi,
+        dry_run=request.dry_run,
+        verbosity="normal" if request.dry_run else "quiet",
+    )
+    try:
+        code, made = _resumed(interrupted, asked, run_once) or _begun(
+            text, f"{study.name}-{run.name}", ranks, home, asked, run_once
+        )
+    except NotStartedError as error:
+        print(f"left out: {error}")
+        return Made(reason=str(error))
+    return _made(code, made, run, shaped, request)
+
+
+def _resumed(path: Path | None, asked: RunRequest, run_once: Run) -> tuple[int, Path | None] | None:
+    """Continue an interrupted run; None if there is none, or if another version of Kiviat planned it."""
+    if path is None:
+        return None
+    try:
+        return run_once(replace(asked, resume=str(path)))
+    except OtherPlanError as error:
+        print(f"not continued: {error}")
+        return None
+
+
+def _begun(
+    text: str, name: str, ranks: str, home: Path, asked: RunRequest, run_once: Run
+) -> tuple[int, Path | None]:
+    """Begin a run of the plan in `text`."""
     with scratch_folder() as draft:
-        if not request.dry_run:
+        if not asked.dry_run:
             home.mkdir(parents=True, exist_ok=True)
-        plan = (Path(draft) if request.dry_run else home) / f"{study.name}-{run.name}.toml"
+        plan = (Path(draft) if asked.dry_run else home) / f"{name}.toml"
         write_whole(text, plan, "plan")
         what = PlanOptions(plan=str(plan), ranks=ranks)
-        try:
-            code, made = run_once(RunRequest(what=what, where=where, output=str(home), **common))
-        except NotStartedError as error:
-            print(f"left out: {error}")
-            return Made(reason=str(error))
-    return _made(code, made, run, shaped, request)
+        return run_once(replace(asked, what=what, output=str(home)))
+
+
+def _code(path: Path) -> int:
+    """Return the exit code of a complete run: 1 if a case failed."""
+    return 1 if any(outcome.outcome == "failed" for outcome in load(path)[1].outcomes) else 0
 
 
 def _made(code: int, path: Path | None, run: StudyRun, where: Where, request: StudyRequest) -> Made:
     """Return what was made, after profiles of its programs, if the run has them."""
     if path is None:
         return Made(code)
-    if not run.profile or code != 0 or request.dry_run or read_run(path).clock == "simulated":
+    if not run.profile or request.dry_run:
+        return Made(code, (path,))
+    stored = read_run(path)
+    if stored.clock == "simulated" or stored.state != "complete":
         return Made(code, (path,))
     return Made(code, (path,), profile(path, where, request.mpi))
 
@@ -169,24 +213,48 @@ def _where(run: StudyRun, place: StudyPlace, request: StudyRequest) -> Where:
 
 
 def _home(folder: Path, place: StudyPlace, name: str, settings: list[Any], request: StudyRequest) -> Path:
-    """Return the folder of runs that have these settings, on this version of the machine."""
-    version = place.substrate.machine.hash if place.substrate.machine else ""
-    seen = json.dumps([*settings, version, request.mpi])
+    """Return the folder of runs that have these settings, on this machine and version of it."""
+    seen = json.dumps([*settings, *_identity(place, request.mpi)])
     return folder / "runs" / place.folder / f"{name}-{hashlib.sha256(seen.encode()).hexdigest()[:8]}"
 
 
-def _replayed(run: StudyRun, most: int, place: StudyPlace, request: StudyRequest, folder: Path) -> Made:
+def _identity(place: StudyPlace, mpi: str | None) -> list[str | None]:
+    """Return what tells machines of the same place apart.
+
+    It is the version of a model, or else the MPI, the links of an emulated cluster, which may have been
+    created again under its name, and the host, because hosts may share the folder. Jobs run on hosts of one
+    machine.
+    """
+    substrate = place.substrate
+    if substrate.machine:
+        return [substrate.machine.hash, mpi]
+    return ["", _mpi_name(mpi), substrate.label, host_name() if substrate.is_this_machine else None]
+
+
+def _mpi_name(mpi: str | None) -> str | None:
+    """Return name and version of the MPI; what was asked for if there is none, which the run then refuses."""
+    try:
+        return find_toolchain(mpi).name
+    except InputError:
+        return mpi
+
+
+def _replayed(
+    run: StudyRun, most: int, where: Where, place: StudyPlace, request: StudyRequest, folder: Path
+) -> Made:
     """Replay the recordings of a run on up to `most` ranks, or find them replayed."""
     code, paths, reasons = 0, [], []
     for name in run.traces:
         reached, refused = 0, False
+        larger: list[int] = []
         for file in sorted((folder / TRACES).glob(f"{name}-*.trace")):
             try:
                 with before_start():
                     trace = read_trace(file)
                 if trace.ranks > most:
+                    larger.append(trace.ranks)
                     continue
-                worst, path = _replayed_once(run, name, trace, place, request, folder)
+                worst, path = _replayed_once(run, name, trace, where, place, request, folder)
             except NotStartedError as error:
                 print(f"left out: {error}")
                 reasons.append(str(error))
@@ -194,9 +262,11 @@ def _replayed(run: StudyRun, most: int, place: StudyPlace, request: StudyRequest
                 continue
             code, reached = max(code, worst), max(reached, trace.ranks)
             paths += [path] if path else []
-        if not reached and not refused:
-            where = f"{TRACES}/{name}-*.trace in the study's folder"
-            reasons.append(f"no recording {where}, which `kiviat trace` makes on a real machine")
+        if not reached and not refused and larger:
+            reasons.append(f"{name} is recorded on {min(larger)} ranks or more, and the run has {most} there")
+        elif not reached and not refused:
+            missing = f"{TRACES}/{name}-*.trace in the study's folder"
+            reasons.append(f"no recording {missing}, which `kiviat trace` makes on a real machine")
         elif 0 < reached < most:
             reasons.append(f"{name} is recorded on up to {counted(reached, 'rank')}, not beyond")
     for reason in reasons:
@@ -205,15 +275,20 @@ def _replayed(run: StudyRun, most: int, place: StudyPlace, request: StudyRequest
 
 
 def _replayed_once(
-    run: StudyRun, name: str, trace: Trace, place: StudyPlace, request: StudyRequest, folder: Path
+    run: StudyRun,
+    name: str,
+    trace: Trace,
+    where: Where,
+    place: StudyPlace,
+    request: StudyRequest,
+    folder: Path,
 ) -> tuple[int, Path | None]:
-    where = _where(run, place, request)
     settings = [trace.crc32, trace.ranks, where.ppn, run.place, run.bind]
     home = _home(folder, place, f"{name}-{trace.ranks}", settings, request)
     for path in list_runs(home):
         if read_run(path).state == "complete":
             print(f"already there: {path}")
-            return 0, path
+            return _code(path), path
     if request.dry_run:
         print(f"would replay {trace.path}")
         return 0, None
@@ -251,7 +326,9 @@ def _ranks(study: StudyDefinition, run: StudyRun, place: StudyPlace, request: St
     # On real machines the command line may ask for more ranks than cores.
     if place.most is not None and (not asked or place.substrate.machine):
         wanted = min(wanted, place.most)
-    if run.ppn and wanted % run.ppn:
+    if run.ppn:
+        if nodes_there := place.nodes:
+            wanted = min(wanted, nodes_there * run.ppn)
         wanted -= wanted % run.ppn
     return str(wanted) if wanted > 1 else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import socket
 import string
@@ -16,6 +17,7 @@ from kiviat.launch.emulated import commands, delaying, journal, removal, rights,
 from kiviat.launch.emulated.compiling import compiled
 from kiviat.launch.emulated.journal import ClusterJournal
 from kiviat.launch.emulated.raw_tcp import half_round_trip_s
+from kiviat.launch.emulated.shaping import refuse_capped
 from kiviat.launch.emulated.spec import Spec
 from kiviat.launch.process.processes import Marker
 from kiviat.launch.process.signals import Interrupted, Interrupts
@@ -43,6 +45,7 @@ class Cluster:
 
         Raise InputError if it cannot be created; nothing is left behind then.
         """
+        refuse_capped(spec)
         rights.refuse_without_rights()
         wire = delaying.wire_for(spec)
         removal.clean_dead()
@@ -64,16 +67,30 @@ class Cluster:
 
     @classmethod
     def find(cls, name: str) -> Self:
-        """Return the kept cluster of this name. Raise InputError if it does not exist or is incomplete."""
+        """Return the kept cluster of this name, or one of this process or its parent.
+
+        Raise InputError if there is none, or if it is incomplete.
+        """
         known = {noted.name: noted for noted in journal.journals()}
         if name not in known:
+            kept = ", ".join(noted.name for noted in known.values() if noted.kept)
             raise InputError(
-                f"there is no emulated cluster {name!r} (existing ones: {', '.join(known) or 'none'}); "
+                f"there is no emulated cluster {name!r} (existing ones: {kept or 'none'}); "
                 "`kiviat cluster up` creates one"
             )
-        if not known[name].marker.is_here():
+        if not known[name].is_here():
             raise InputError(
                 f"emulated cluster {name!r} was created on host {known[name].marker.host}; use it there"
+            )
+        if known[name].is_dead():
+            raise InputError(
+                f"emulated cluster {name!r} was left by a kiviat that has ended; "
+                "`kiviat cluster status` removes it"
+            )
+        if not known[name].kept and known[name].marker.owner not in (os.getpid(), os.getppid()):
+            raise InputError(
+                f"emulated cluster {name!r} belongs to a running kiviat, process {known[name].marker.owner}, "
+                "which takes it down when it ends; `kiviat cluster up` creates one that stays"
             )
         if not removal.is_up(known[name]):
             raise InputError(
@@ -84,7 +101,8 @@ class Cluster:
 
     @classmethod
     def planned(cls, spec: Spec, name: str = "NAME") -> Self:
-        """Return a cluster for a dry run, which creates nothing."""
+        """Return a cluster for a dry run, which creates nothing; InputError as from `up` for its links."""
+        refuse_capped(spec)
         return cls(ClusterJournal(name, spec, Marker.new(), False, journal.boot()))
 
     @property

@@ -7,6 +7,7 @@ cluster has no owner and stays until it is removed or the machine restarts.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -43,17 +44,24 @@ class ClusterJournal:
         """The folder of the cluster, which contains this journal."""
         return _clusters_folder() / self.name
 
+    def is_here(self) -> bool:
+        """True if the cluster was created on this host, which may have had another name then."""
+        return self.marker.is_here(self._is_of_this_boot())
+
     def is_dead(self) -> bool:
         """True if the owner has ended or the machine has restarted: any kiviat may then remove the cluster.
 
         Hosts that share a home share the state folder, too; each removes only its own clusters.
         """
         if self.kept:
-            return self.marker.is_here() and self.boot != boot()
-        return self.marker.is_orphaned()
+            return self.is_here() and self.boot != boot()
+        return self.marker.is_orphaned(self._is_of_this_boot())
+
+    def _is_of_this_boot(self) -> bool:
+        return self.boot != "" and self.boot == boot()
 
     def write(self) -> None:
-        """Write the journal atomically."""
+        """Write the journal atomically, also if the machine loses power."""
         note = {
             "name": self.name,
             "spec": self.spec.label,
@@ -62,7 +70,10 @@ class ClusterJournal:
             "boot": self.boot,
         }
         draft = self.folder / f"{_FILE}.new"
-        draft.write_text(json.dumps(note, indent=1) + "\n")
+        with draft.open("w", encoding="utf-8") as stream:
+            stream.write(json.dumps(note, indent=1) + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
         draft.replace(self.folder / _FILE)
 
 
@@ -127,6 +138,20 @@ def load(folder: Path) -> ClusterJournal | None:
         )
     except (OSError, ValueError, KeyError, TypeError, InputError):
         return None
+
+
+def is_ruined(folder: Path) -> bool:
+    """True if the journal in a folder is this user's, but no JSON, as after a power failure.
+
+    One that another version of Kiviat wrote is JSON, and its cluster may be in use.
+    """
+    try:
+        read_note(folder / _FILE)
+    except ValueError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def journals() -> Iterator[ClusterJournal]:

@@ -6,6 +6,7 @@ Has no side effects. kiviat.placement.emit places the ranks and leaves them unbo
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,13 +29,20 @@ class Launching:
 
 
 def launching(
-    cluster: Cluster, family: str, version: str, *, oversubscribed: bool, preload: Path | None = None
+    cluster: Cluster,
+    family: str,
+    version: str,
+    *,
+    oversubscribed: bool,
+    preload: Path | None = None,
+    user: Mapping[str, str] | None = None,
 ) -> Launching:
     """Return how an MPI's mpiexec starts ranks on a cluster, by the needs that its file in mpi/vendors lists.
 
     Placeholders in the needs, such as "{agent}", are replaced by paths of the cluster. `oversubscribed`: the
     machine has fewer cores than the launch has ranks. `preload`: the path that `yield_library.library`
-    returned. Raise InputError if the MPI's file lists no needs for emulated clusters.
+    returned; the libraries that the `user` preloads, by default in the environment, follow it. Raise
+    InputError if the MPI's file lists no needs for emulated clusters.
     """
     known = {name: vendor for name, vendor in vendors().items() if vendor.needed(["emulated"], version)}
     if family not in known:
@@ -53,7 +61,7 @@ def launching(
         "{head}": HEAD_ADDRESS,
         "{bridge}": BRIDGE,
         "{interface}": INTERFACE,
-        "{preload}": str(preload),
+        "{preload}": ":".join([str(preload), *_preloaded(os.environ if user is None else user)]),
     }
     arguments = tuple(places.get(word, word) for need in needs for word in need.arguments)
     variables = {name: places.get(value, value) for need in needs for name, value in need.environment.items()}
@@ -65,3 +73,8 @@ def launching(
     if (forwarding := wire_number(cluster.folder)) is not None:
         variables["KIVIAT_HELPERS"] = str(forwarding)  # its processor time serves the ranks
     return Launching(cluster.entering(), arguments, variables)
+
+
+def _preloaded(user: Mapping[str, str]) -> list[str]:
+    """Return the libraries in the user's LD_PRELOAD, which blanks or colons separate."""
+    return user.get("LD_PRELOAD", "").replace(":", " ").split()

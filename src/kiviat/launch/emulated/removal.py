@@ -56,7 +56,10 @@ def clean_dead(grace_s: float = 0.0) -> list[str]:
     lines = clean_dead_launches(grace_s)
     for folder in journal.folders():
         noted = journal.load(folder)
-        if noted is None:
+        if noted is None and journal.is_ruined(folder):
+            remove(folder, None)
+            lines.append(f"removed emulated cluster {folder.name}, whose journal is damaged")
+        elif noted is None:
             journal.remove_draft(folder)
         elif noted.is_dead():
             remove(folder, noted.marker)

@@ -149,11 +149,12 @@ def _inside(name: str, tcp: dict[str, str], ip: Sequence[str], tc: Sequence[str]
 
 
 def head_name(spec: Spec, own: str) -> str:
-    """Return the host name of the head: the machine's own, unless a node has that name.
+    """Return the host name of the head: the machine's own, unless a node has its first part.
 
     A launcher would take such a node for the machine on which it runs itself.
     """
-    return f"{own}-{HEAD}" if own in map(node_name, range(spec.nodes)) else own
+    short, dot, domain = own.partition(".")
+    return f"{short}-{HEAD}{dot}{domain}" if short in map(node_name, range(spec.nodes)) else own
 
 
 def enter(folder: Path, head: str, nsenter: str, unshare: str, mount: str, slices: Path) -> str:

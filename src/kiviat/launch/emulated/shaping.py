@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kiviat.launch.emulated.spec import Spec
+from kiviat.record import InputError
 
 # A full bucket passes at once, so a message of this length takes no time of its own. With half of it, the
 # rate at 1 Gbit/s is 1 % lower, because the kernel wakes too late to use all tokens.
@@ -87,6 +88,22 @@ class Shaping:
 def shaping_of(spec: Spec) -> Shaping | None:
     """Return the shaping of the cluster's links; None if their rate is not limited."""
     return None if spec.rate_bit_per_s is None else Shaping(spec.rate_bit_per_s, spec.delay_s or 0.0)
+
+
+def refuse_capped(spec: Spec) -> None:
+    """Raise InputError if a stream cannot reach the links' rate, because too many bytes would be in flight.
+
+    A window holds twice the bytes of a round trip, since TCP offers only about half of its buffer.
+    """
+    if spec.nodes < 2 or not spec.rate_bit_per_s or not spec.delay_s:
+        return
+    longest_s = _MOST_WINDOW_BYTES / (4 * spec.rate_bit_per_s / 8)
+    if spec.delay_s > longest_s:
+        raise InputError(
+            f"emulated cluster {spec.label!r}: a stream may have {_MOST_WINDOW_BYTES >> 20} MiB in flight, "
+            f"too little for this rate with a delay of more than {longest_s * 1e3:.1f} ms; give a shorter "
+            "delay or a lower rate"
+        )
 
 
 def rest_between_calls_s(spec: Spec) -> float:

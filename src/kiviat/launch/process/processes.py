@@ -51,13 +51,18 @@ class Marker:
     def __str__(self) -> str:
         return f"{self.host}/{self.namespace}/{self.owner}/{self.owner_started}/{self.launch}"
 
-    def is_here(self) -> bool:
-        """True if the marker's kiviat ran on this host and in this process namespace."""
-        return self.host == socket.gethostname() and self.namespace == _namespace()
+    def is_here(self, same_boot: bool = False) -> bool:
+        """True if the marker's kiviat ran on this host and in this process namespace.
 
-    def is_orphaned(self) -> bool:
+        `same_boot`: this kernel is known to be the marker's, whatever the host was called then.
+        """
+        return (same_boot or self.host == socket.gethostname()) and self.namespace == _namespace()
+
+    def is_orphaned(self, same_boot: bool = False) -> bool:
         """True if the marker's kiviat ran here and has ended; another process may have its number now."""
-        return self.is_here() and (_is_zombie(self.owner) or _started(self.owner) != self.owner_started)
+        return self.is_here(same_boot) and (
+            _is_zombie(self.owner) or _started(self.owner) != self.owner_started
+        )
 
 
 def _namespace() -> str:
