@@ -97,7 +97,7 @@ def _of(mpi: Mpi, benchmark: str, setting: Setting) -> Iterator[Finding]:
     sizes = judged_sizes(benchmark)
     wanted = setting.times(11, least=3)
     for peer, brackets in _compared(mpi, benchmark, sizes, programs, wanted, setting).items():
-        repeat = f"{mpi.shell(commands[peer])}  # other sizes likewise, with their iterations"
+        repeat = f"{mpi.shell(commands[peer])}  # {_sizes(peer, benchmark)}"
         yield _beside(mpi, benchmark, f"{peer} {versions[peer]}", repeat, brackets, wanted)
 
 
@@ -177,6 +177,14 @@ def _beside(
         },
         repeat=[repeat],
     )
+
+
+def _sizes(peer: str, benchmark: str) -> str:
+    """Return how the printed command is changed for other sizes, and which figure it prints."""
+    if peer == "OSU":
+        return "other sizes: -m, -i as in the table, -x a tenth of it"
+    figure = "time: bytes / Mbytes/sec" if benchmark == "pingpong" else "time: t_avg"
+    return f"other sizes: -msglog log2 of it, -iter as in the table; {figure}"
 
 
 def _within(runs: Sequence[float]) -> str:

@@ -50,7 +50,7 @@ def _under(mpi: Mpi, setting: Setting) -> Iterator[Finding]:
         _TARGET,
         judged(ratio >= _LEAST),
         detail=[
-            "the R-tree runs without mpiexec and unbound; its figures under both MPIs are of one program"
+            "the R-tree runs without mpiexec and unbound: between MPIs its figures differ by noise alone"
         ],
         data={"ours_s": ours, "tree_s": theirs},
         repeat=[

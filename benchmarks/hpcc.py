@@ -135,7 +135,10 @@ class Tuning:
     def repeat(self, mpi: Mpi, program: Path, order: int, pages: str = "huge") -> tuple[str, ...]:
         """Return the commands that do the same by hand."""
         words = f".venv/bin/python -m benchmarks.hpcc {order} {self.block} {self.rows}x{self.columns}"
-        return f"{words} > hpccinf.txt", mpi.shell([program], RANKS, _variables(self.core), pages)
+        return (
+            f"{words} > hpccinf.txt && rm -f hpccoutf.txt",
+            mpi.shell([program], RANKS, _variables(self.core), pages),
+        )
 
 
 def measure(setting: Setting) -> Iterator[Finding]:

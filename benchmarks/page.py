@@ -25,16 +25,19 @@ Speed and accuracy of Kiviat compared with hand-written loops and other tools. `
 measures and writes this page; do not edit it. [benchmarks/README](../../benchmarks/README.md) defines each
 row: its peer, flags, problem, statistic and target, and how to build the peer.
 
-Unless a row says otherwise, ratios compare medians of launches in turns; pages, problem and statistic are
-the same on both sides, and programs are started by the `mpiexec` of the MPI, with its default binding. FFTW,
+Unless a row says otherwise, ratios compare medians of launches in turns; pages, problem and statistic are the
+same on both sides, and programs are started by the `mpiexec` of the MPI, with its default binding. FFTW,
 Boost and Scotch are those of the system, the other peers are built as the README says. [With `-Ofast` some of
 them are faster](../../benchmarks/README.md#peers-at-their-best), and some ratios smaller. A ratio nearer to 1
-than the ranges of its two sides is no difference. *Not measured* gives the reason. The line below the name of
-a row names Kiviat's commit, and the noise of the cores just before the row (`kiviat run noise`): above 2 or
-3 %, small messages tell more about the host of this virtual machine than about the programs.
+than the ranges of its two sides is no difference. Ranges are of one sitting: between hours, figures of both
+sides drift by 10 to 20 % on this machine, so compare ratios, not figures of different rows or days. *Not
+measured* gives the reason. The line below the name of a row names Kiviat's commit, and the noise of the cores
+just before the row (`kiviat run noise`): above 2 or 3 %, small messages tell more about the host of this
+virtual machine than about the programs.
 
 Commands below *repeat* measure the peer's figure by hand, in Kiviat's folder and with the peer's programs on
-`PATH` (and as root with `OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1`).
+`PATH`: those built with the MPI of the line, since both builds have the same names (and as root with
+`OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1`). Some leave files there.
 """
 
 

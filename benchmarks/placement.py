@@ -61,7 +61,7 @@ def _beside_scotch(setting: Setting) -> Iterator[Finding]:
         return
     ratios, worse, lines, full, failed = [], 0, [], 0, 0
     ours_s = theirs_s = 0.0
-    for name, traffic, target, objective in setting.progress(problems, ROW):
+    for number, (name, traffic, target, objective) in enumerate(setting.progress(problems, ROW)):
         simple = [place(target.topology, traffic.ranks, policy) for policy in ("cyclic", "blocked")]
         begun = time.monotonic()
         ours = predicted(traffic, automatic(traffic, target, objective, simple).node, target).by(objective)
@@ -79,7 +79,7 @@ def _beside_scotch(setting: Setting) -> Iterator[Finding]:
         ratio = ours / theirs if theirs else 1.0 if not ours else np.inf
         ratios.append(ratio)
         if ratio > _WITHIN:
-            lines.append(f"{ratio:.3f}: {name}")
+            lines.append(f"{ratio:.3f}: problem {number}, {name}")
     if not ratios:
         yield not_measured(ROW, "beside Scotch", "within 2 %", "scotch_gmap failed in all problems")
         return
@@ -102,10 +102,12 @@ def _beside_scotch(setting: Setting) -> Iterator[Finding]:
         ],
         {"ratios": ratios},
         [
-            ".venv/bin/python -m benchmarks.placement 0 FOLDER  # all costs; likewise the other problems",
+            ".venv/bin/python -m benchmarks.placement 0 FOLDER  "
+            f"# all costs; problems 0 to {len(problems) - 1}",
             "SCOTCH_PTHREAD_NUMBER=1 scotch_gmap FOLDER/0.grf "
             f"FOLDER/{problems[0][2].nodes}.tgt -b0.0 -Cf -cq",
-            f"# {_version()}",
+            f"# {_version()}: writes a mapping, of which the first command prints the cost; 0.grf to "
+            f"{_SEEDS - 1}.grf are vertex orders, N.tgt are N nodes",
         ],
     )
     yield Finding(

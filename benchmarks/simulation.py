@@ -140,7 +140,8 @@ def _messages(setting: Setting, toolchain: Toolchain, machine: Machine, bench: P
         {"ours_s": ours_s, "plain_s": plain_s},
         (
             "smpicc -O2 benchmarks/ring.c -o ring",
-            f".venv/bin/python -m benchmarks.simulation {ranks} ./ring {calls}  # minus that of ./ring 1",
+            f".venv/bin/python -m benchmarks.simulation {ranks} ./ring {calls}  # in brackets: seconds",
+            "# messages / (these seconds - those of ./ring 1)",
         ),
     )
 
@@ -205,7 +206,7 @@ def _compared(
         (
             f".venv/bin/python -m benchmarks.loggopsim {pattern.name} {pattern.ranks} {calls} > calls.goal",
             "txt2bin -i calls.goal -o calls.bin && time LogGOPSim --batchmode -f calls.bin",
-            f"# LogGOPSim {peer.version}: user and system time, minus that of 1 call",
+            f"# LogGOPSim {peer.version}: messages / (user and system time - that of 1 call)",
         ),
     )
 
