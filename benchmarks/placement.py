@@ -106,7 +106,7 @@ def _beside_scotch(setting: Setting) -> Iterator[Finding]:
             f"# all costs; problems 0 to {len(problems) - 1}",
             "SCOTCH_PTHREAD_NUMBER=1 scotch_gmap FOLDER/0.grf "
             f"FOLDER/{problems[0][2].nodes}.tgt -b0.0 -Cf -cq",
-            f"# {_version()}: writes a mapping, of which the first command prints the cost; 0.grf to "
+            f"# {_version()}: writes a mapping, whose cost the first command prints; 0.grf to "
             f"{_SEEDS - 1}.grf are vertex orders, N.tgt are N nodes",
         ],
     )
