@@ -26,6 +26,7 @@ from kiviat.launch.tools.user_command import as_it_is
 from kiviat.record import InputError, NotStartedError
 from kiviat.record.run import PlanOfRun
 from kiviat.record.studies import StudyDefinition, StudyRun, find_study
+from kiviat.store import read
 from kiviat.store.directory import OtherPlanError
 from tests.report.synthetic import make_run, row
 
@@ -122,7 +123,7 @@ def test_what_is_complete_is_not_run_again(tmp_path: Path, monkeypatch: pytest.M
     outcomes = [SimpleNamespace(outcome="ok")]
     monkeypatch.setattr(study_runs, "list_runs", lambda home: [path])
     monkeypatch.setattr(study_runs, "read_run", lambda one: Kept)
-    monkeypatch.setattr(study_runs, "load", lambda one: (Kept, SimpleNamespace(outcomes=outcomes), []))
+    monkeypatch.setattr(read, "load", lambda one: (Kept, SimpleNamespace(outcomes=outcomes), []))
     given = request()
     (place,) = places_of(STUDY, given)
     assert ran(STUDY, RUN, place, given, tmp_path, lambda one: (2, None)) == Made(0, (path,))

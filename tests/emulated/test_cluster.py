@@ -265,7 +265,7 @@ def test_status_beside_a_cluster_that_is_made_or_removed(
 def test_a_cluster_stays_when_the_machine_gets_another_name(
     state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It once counted as that of another host, on which nobody could remove it."""
+    """It once counted as that of another host, and could not be removed."""
     monkeypatch.setattr(journal, "boot", lambda: "this one")
     Cluster.up(Spec(1, 1), "lab", kept=True)
     monkeypatch.setattr("socket.gethostname", lambda: "renamed")

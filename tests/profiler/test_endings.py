@@ -100,7 +100,7 @@ def test_profiles_of_further_programs_replace_no_file(ranks: Path, tmp_path: Pat
 def test_ranks_of_programs_that_abort_before_another_are_counted(
     ranks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of several programs that abort, the latest has a profile; the others were once left out silently."""
+    """If several programs abort, the latest has a profile; the others were once left out silently."""
     for started_s in (1, 2, 3):
         write_first_state(ranks / f"rank-0-{started_s}.state", started_s)
     said = "left out: 2 ranks of earlier programs that did not reach MPI_Finalize"

@@ -286,7 +286,7 @@ def test_charts_are_copied(open_page: Open) -> None:
     strokes = {node.get("stroke") for node in picture.iter("{http://www.w3.org/2000/svg}path")}
     assert "rgb(0, 114, 178)" in strokes
     assert "var(" not in ElementTree.tostring(picture, encoding="unicode")
-    # What a spreadsheet might take for a formula is text; negative numbers stay numbers.
+    # Spreadsheets must not take text for a formula; negative numbers stay numbers.
     assert page.evaluate("kiviat.csv([['-1.5', '-x', '=1']])") == "-1.5,'-x,'=1\n"
     assert chart.locator("[data-copy=csv]").evaluate(_COPY_TWICE) == "CSV"
 

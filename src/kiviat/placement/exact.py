@@ -38,8 +38,10 @@ def least(
     than MOST_RANKS ranks or _MOST_NODES unequal nodes, or if the search computes more than `work` numbers.
     """
     # A table of the links between all pairs of unequal nodes would take too much memory.
-    unequal = not uniform(target.hops) or (objective == "max-link" and not target.routes.one_switch)
-    if traffic.ranks > MOST_RANKS or (target.nodes > _MOST_NODES and unequal):
+    if traffic.ranks > MOST_RANKS or (
+        target.nodes > _MOST_NODES
+        and (not uniform(target.hops) or (objective == "max-link" and not target.routes.one_switch))
+    ):
         return node, False
     sent = np.zeros((traffic.ranks, traffic.ranks))
     np.add.at(sent, (traffic.source, traffic.target), traffic.bytes.astype(np.float64))

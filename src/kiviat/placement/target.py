@@ -24,7 +24,7 @@ _MOST_NODES = 8192
 class Target:
     """Nodes and routes for a mapping. `known` is False if the network is unknown and taken for one switch.
 
-    `assumed`: nobody has looked at the nodes, so the numbers of their cores are not the operating system's.
+    `assumed`: the numbers of cores are not read from the nodes, and may differ from the operating system's.
     """
 
     label: str

@@ -67,24 +67,28 @@ class Groups:
     def traffic(self, ranks: int) -> Traffic:
         """Return messages and bytes by pair of ranks, sender first."""
         source, target, messages, sent = [], [], [], []
+        each = self.each
         for line in range(len(self.rank)):
             size = int(self.size[line])
             members = self.base[line] + self.stride[line] * np.arange(size)
             others = members[members != self.rank[line]]
-            each = self.bytes[line] + 2 * self.reduced[line] // size
             source.append(np.full(len(others), self.rank[line]))
             target.append(others)
             messages.append(np.full(len(others), self.messages[line]))
-            sent.append(np.full(len(others), each))
+            sent.append(np.full(len(others), each[line]))
         nothing = np.zeros(0, dtype=np.int64)
         columns = (np.concatenate([nothing, *parts]) for parts in (source, target, messages, sent))
         return Traffic.of_columns(ranks, *columns)
 
     @property
+    def each(self) -> Integers:
+        """Bytes to each other member."""
+        return self.bytes + 2 * self.reduced // np.maximum(self.size, 1)
+
+    @property
     def whole_bytes(self) -> int:
         """Bytes of all pairs, without the memory that `traffic` takes for each pair."""
-        each = self.bytes + 2 * self.reduced // np.maximum(self.size, 1)
-        return int(((self.size - 1) * each).sum())
+        return int(((self.size - 1) * self.each).sum())
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,11 @@ def load(path: Path) -> tuple[Run, Rows, list[str]]:
     return run, rows, remarks(path, run, torn, run.unverified)
 
 
+def any_failed(path: Path) -> bool:
+    """Return whether a case of a run failed."""
+    return any(outcome.outcome == "failed" for outcome in load(path)[1].outcomes)
+
+
 def remarks(path: Path, run: Run, torn: TornTail | None, unverified: int) -> list[str]:
     """Return warnings about the files of a run.
 

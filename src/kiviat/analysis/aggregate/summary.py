@@ -67,6 +67,11 @@ class Summary:
     disturbed: int = 0
     checked: bool = False
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The 95 % interval, None with too few launches."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
 
 def summarise(rows: Iterable[Row]) -> list[Summary]:
     """Return one summary per run, case and metric, in order of first appearance.

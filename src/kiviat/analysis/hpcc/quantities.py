@@ -181,7 +181,7 @@ class System:
 
 
 _MAXIMA = "max over systems in"  # in published/, in place of a machine
-# How values came about, by the clock of the run.
+# Origin of a run's values, by its clock.
 ORIGINS = {"wall": "measured", "simulated": "predicted", "reported": "reported"}
 
 

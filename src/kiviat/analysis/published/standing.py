@@ -142,8 +142,7 @@ def standing(run: Run, summaries: Sequence[Summary]) -> Values:
 def stays_in_cache(run: Run, summaries: Sequence[Summary]) -> bool:
     """Return whether the run's rate of STREAM is that of a cache."""
     fair = [summary for summary in summaries if not summary.oversubscribed]
-    triad = measured_system(run, run.id, fair).whole.quantities.get("triad") if fair else None
-    return triad is not None and triad.in_cache
+    return bool(fair and measured_system(run, run.id, fair).whole.cached)
 
 
 def _partner(summary: Summary) -> int:

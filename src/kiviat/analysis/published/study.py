@@ -271,7 +271,7 @@ _STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
 def _value_of(one: Summary, statistic: str) -> tuple[float, Interval]:
     """Return the median and its 95 % interval, or the launches' statistic and their extremes."""
     if not statistic:
-        return one.median, None if one.low is None or one.high is None else (one.low, one.high)
+        return one.median, one.bounds
     launches = one.launch_medians
     extremes = (min(launches), max(launches)) if len(launches) > 1 else None
     return _STATISTICS[statistic](launches), extremes
@@ -586,13 +586,18 @@ def verdicts(study: StudyDefinition, machines: Sequence[MachineResults]) -> list
         if row.paper.name != study.paper:
             continue
         if any(claim.asks in SCALING_FORMS for claim in row.fact.claims):
-            fitted = any(row.id in one.calibrated_on for one in machines)
+            fitted = _is_fitted(row, machines)
             of_row = by_row.get(row.id, [Verdict(row, words=_unasked(row))])
             found += [JudgedRow(one, "", fitted) for one in of_row]
         else:
             found += _judged(row, machines, unknown)
     causes = study.causes
     return [replace(one, cause=causes.get(one.verdict.row.id, "")) if one.missed else one for one in found]
+
+
+def _is_fitted(row: Row, machines: Sequence[MachineResults]) -> bool:
+    """Return whether a model of one of the machines was fitted to the row."""
+    return any(row.id in one.calibrated_on for one in machines)
 
 
 def _judged(
@@ -605,7 +610,7 @@ def _judged(
         return
     across = [question for question in questions(row, machines[0].subject) if question.across_machines]
     if across:
-        fitted = any(row.id in one.calibrated_on for one in machines)
+        fitted = _is_fitted(row, machines)
         for question in across:
             yield JudgedRow(judge(question, lookup_across(machines, None)), "", fitted)
         return

@@ -55,7 +55,7 @@ from kiviat.plan import Estimate, Plan, estimate, load_arrangements
 from kiviat.record import InputError, NotStartedError, Record, before_start
 from kiviat.record.units import counted, listed
 from kiviat.store import RunDirectory, call_run, find_run
-from kiviat.store.read import load
+from kiviat.store.read import any_failed, load
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,7 @@ def _submitted(scheduler: Scheduler, planned: _Planned) -> tuple[int, Path | Non
     if signal is not None:
         raise Interrupted(signal, _resumable(resumed, request))
     _print_verdict(resumed, request)
-    return (1 if _any_failed(resumed) else 0), resumed
+    return int(any_failed(resumed)), resumed
 
 
 @contextmanager
@@ -296,10 +296,6 @@ def _resumable(path: Path, request: RunRequest) -> str:
 
 def _print_verdict(path: Path, request: RunRequest) -> None:
     print_verdict(path, Path(request.report) if request.report else None, request.verbosity == "quiet")
-
-
-def _any_failed(path: Path) -> bool:
-    return any(outcome.outcome == "failed" for outcome in load(path)[1].outcomes)
 
 
 def _run(planned: _Planned, directory: RunDirectory) -> RunResult:

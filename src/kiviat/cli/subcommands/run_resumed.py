@@ -52,8 +52,10 @@ def refuse_other_links(path: Path, substrate: Substrate) -> None:
 
     Its results would be those of two networks. A run that `--machine` named does not tell what it began on.
     """
+    if substrate.kind != "emulated":
+        return
     began = read_run(path).machine.name
-    if substrate.kind == "emulated" and began.startswith("emulated:") and began != substrate.label:
+    if began.startswith("emulated:") and began != substrate.label:
         raise InputError(
             f"{path} began on {_shown(began)}, and its cluster is {substrate.label} now; create it again "
             "as it was, or start a new run"

@@ -84,7 +84,7 @@ def _line(name: str, title: str, made_by: str, rows: Judged) -> str:
 
 
 def _ids(rows: Judged, wanted: bool | None) -> str:
-    """Return the ids of rows that hold, fail, or have no verdict; those only compared are none of these."""
+    """Return the ids of rows that hold, fail, or have no verdict; those only compared are in no list."""
     ids = [one.verdict.row.id for one in rows if not one.foreign and _outcome(one) is wanted]
     return ", ".join(dict.fromkeys(ids))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from kiviat.cli.subcommands.study_profiles import profile
 from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine.host.description import host_name
-from kiviat.placement import parse_shape
 from kiviat.record import InputError, NotStartedError, before_start, write_whole
 from kiviat.record.plain import whole_number
 from kiviat.record.scratch import scratch_folder
@@ -26,7 +25,7 @@ from kiviat.record.studies import StudyDefinition, StudyRun
 from kiviat.record.units import counted
 from kiviat.store import list_runs, read_run
 from kiviat.store.directory import OtherPlanError
-from kiviat.store.read import load
+from kiviat.store.read import any_failed
 from kiviat.trace import Trace, read_trace
 
 TRACES = "traces"  # folder of recordings, in that of the study
@@ -130,9 +129,9 @@ def ran(
         apart = f" with {run.ppn} on a node" if run.ppn else ""
         return Made(reason=f"there is no room for {run.shape or f'several ranks{apart}'}")
     print(f"\n{place.on}: {run.name}", flush=True)
-    most = parse_shape(ranks).ranks if run.shape else int(ranks)
     where = _where(run, place, request)
-    shaped = settled_shape(ranks, where)[1]
+    total, shaped = settled_shape(ranks, where)
+    most = int(total or ranks)
     if run.traces and simulated:
         return _replayed(run, most, shaped, place, request, folder)
     cases = tuple(_room(run, None if run.shape else most))
@@ -140,12 +139,9 @@ def ran(
         return Made(reason=f"there is no room for its numbers of ranks on {ranks}")
     text = _plan(study, replace(run, cases=cases), request)
     home = _home(folder, place, run.name, [text, ranks, where.ppn, run.place, run.bind], request)
-    interrupted = None
-    for path in list_runs(home):
-        if read_run(path).state == "complete":
-            print(f"already there: {path}")
-            return _made(_code(path), path, run, shaped, request)
-        interrupted = path
+    runs = list_runs(home)
+    if there := _complete(runs):
+        return _made(*there, run, shaped, request)
     asked = RunRequest(
         where=where,
         mpi=request.mpi,
@@ -153,7 +149,7 @@ def ran(
         verbosity="normal" if request.dry_run else "quiet",
     )
     try:
-        code, made = _resumed(interrupted, asked, run_once) or _begun(
+        code, made = _resumed(runs[-1] if runs else None, asked, run_once) or _begun(
             text, f"{study.name}-{run.name}", ranks, home, asked, run_once
         )
     except NotStartedError as error:
@@ -163,7 +159,7 @@ def ran(
 
 
 def _resumed(path: Path | None, asked: RunRequest, run_once: Run) -> tuple[int, Path | None] | None:
-    """Continue an interrupted run; None if there is none, or if another version of Kiviat planned it."""
+    """Continue the interrupted run, if any; None also if another version of Kiviat planned it."""
     if path is None:
         return None
     try:
@@ -186,9 +182,13 @@ def _begun(
         return run_once(replace(asked, what=what, output=str(home)))
 
 
-def _code(path: Path) -> int:
-    """Return the exit code of a complete run: 1 if a case failed."""
-    return 1 if any(outcome.outcome == "failed" for outcome in load(path)[1].outcomes) else 0
+def _complete(runs: Sequence[Path]) -> tuple[int, Path] | None:
+    """Return exit code and path of the first complete run, None if all are interrupted."""
+    for path in runs:
+        if read_run(path).state == "complete":
+            print(f"already there: {path}")
+            return int(any_failed(path)), path
+    return None
 
 
 def _made(code: int, path: Path | None, run: StudyRun, where: Where, request: StudyRequest) -> Made:
@@ -227,12 +227,12 @@ def _identity(place: StudyPlace, mpi: str | None) -> list[str | None]:
     """
     substrate = place.substrate
     if substrate.machine:
-        return [substrate.machine.hash, mpi]
+        return [substrate.machine.hash, None]
     return ["", _mpi_name(mpi), substrate.label, host_name() if substrate.is_this_machine else None]
 
 
 def _mpi_name(mpi: str | None) -> str | None:
-    """Return name and version of the MPI; what was asked for if there is none, which the run then refuses."""
+    """Return name and version of the MPI; if it is missing, `mpi`, which the run then refuses."""
     try:
         return find_toolchain(mpi).name
     except InputError:
@@ -285,16 +285,12 @@ def _replayed_once(
 ) -> tuple[int, Path | None]:
     settings = [trace.crc32, trace.ranks, where.ppn, run.place, run.bind]
     home = _home(folder, place, f"{name}-{trace.ranks}", settings, request)
-    for path in list_runs(home):
-        if read_run(path).state == "complete":
-            print(f"already there: {path}")
-            return _code(path), path
+    if there := _complete(list_runs(home)):
+        return there
     if request.dry_run:
         print(f"would replay {trace.path}")
         return 0, None
-    asked = RunReplayRequest(
-        replay=str(trace.path), where=where, output=str(home), mpi=request.mpi, verbosity="quiet"
-    )
+    asked = RunReplayRequest(replay=str(trace.path), where=where, output=str(home), verbosity="quiet")
     return replay_once(asked, name)
 
 

@@ -69,7 +69,7 @@ class Cluster:
     def find(cls, name: str) -> Self:
         """Return the kept cluster of this name, or one of this process or its parent.
 
-        Raise InputError if there is none, or if it is incomplete.
+        Raise InputError if it is missing or incomplete.
         """
         known = {noted.name: noted for noted in journal.journals()}
         if name not in known:
@@ -78,26 +78,27 @@ class Cluster:
                 f"there is no emulated cluster {name!r} (existing ones: {kept or 'none'}); "
                 "`kiviat cluster up` creates one"
             )
-        if not known[name].is_here():
+        noted = known[name]
+        if not noted.is_here():
             raise InputError(
-                f"emulated cluster {name!r} was created on host {known[name].marker.host}; use it there"
+                f"emulated cluster {name!r} was created on host {noted.marker.host}; use it there"
             )
-        if known[name].is_dead():
+        if noted.is_dead():
             raise InputError(
                 f"emulated cluster {name!r} was left by a kiviat that has ended; "
                 "`kiviat cluster status` removes it"
             )
-        if not known[name].kept and known[name].marker.owner not in (os.getpid(), os.getppid()):
+        if not noted.kept and noted.marker.owner not in (os.getpid(), os.getppid()):
             raise InputError(
-                f"emulated cluster {name!r} belongs to a running kiviat, process {known[name].marker.owner}, "
+                f"emulated cluster {name!r} belongs to a running kiviat, process {noted.marker.owner}, "
                 "which takes it down when it ends; `kiviat cluster up` creates one that stays"
             )
-        if not removal.is_up(known[name]):
+        if not removal.is_up(noted):
             raise InputError(
                 f"emulated cluster {name!r} is incomplete; remove it with `kiviat cluster down {name}`, "
                 "then create it again"
             )
-        return cls(known[name])
+        return cls(noted)
 
     @classmethod
     def planned(cls, spec: Spec, name: str = "NAME") -> Self:

@@ -54,7 +54,7 @@ class ClusterJournal:
         Hosts that share a home share the state folder, too; each removes only its own clusters.
         """
         if self.kept:
-            return self.is_here() and self.boot != boot()
+            return self.marker.is_here() and self.boot != boot()
         return self.marker.is_orphaned(self._is_of_this_boot())
 
     def _is_of_this_boot(self) -> bool:

@@ -83,7 +83,6 @@ def _panel(system: System, colour: Colour, roof: Roofline) -> Panel:
     first = min([roof.ridge, *places]) / 2
     last = max([roof.ridge, *places]) * 2
     dash = DASHES[system.origin]
-    palette = "simulated" if system.origin == "predicted" else "categorical"
     slope = f"STREAM triad, {format_value(roof.bandwidth, 'B/s')}"
     flat = f"DGEMM, {format_value(roof.flops, 'flop/s')}"
     roofs = [
@@ -102,7 +101,7 @@ def _panel(system: System, colour: Colour, roof: Roofline) -> Panel:
         Line(
             point.kernel,
             "markers",
-            (palette, place, len(roof.points)),
+            (colour[0], place, len(roof.points)),
             place,
             ((point.intensity, point.rate),),
             band=(None if point.low is None or point.high is None else (point.low, point.high),),

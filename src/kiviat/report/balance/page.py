@@ -23,7 +23,7 @@ from kiviat.report.balance.text import (
     share_text,
 )
 from kiviat.report.facts import runs as run_facts
-from kiviat.report.html.figure import RunLabel
+from kiviat.report.html.figure import RunLabel, simulated_in
 from kiviat.report.html.shell import page, styled
 
 _ORIGINS = {
@@ -51,7 +51,6 @@ def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
     figures = [*against, *([roofs.figure] if roofs.figure else [])]
     own = [system for system in result.systems if system.origin != "published"]
     energy_tables = [table for system in own if (table := energy(system))]
-    clocks = {label.clock for label in labels} - {"published"}  # which charts do not show
     return page(
         "balance.html.j2",
         labels,
@@ -59,7 +58,7 @@ def render_balance(result: Balance, runs: Mapping[str, Run]) -> str:
         styles=("balance.css",),
         scripts=("balance.js",),
         title=f"Balance of {run_facts.title(of_runs)}" if of_runs else "Balance of published systems",
-        simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
+        simulated=simulated_in(labels),
         contents=[
             ("diagram", "Diagram"),
             *([("limits", "Limits")] if own else []),

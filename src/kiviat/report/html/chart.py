@@ -127,7 +127,7 @@ def _curves(figure: Figure, panel: Panel, table: Sequence[Summary]) -> list[Curv
                 trace.symbol,
                 trace.dash,
                 tuple((abscissa(one, figure.x), one.median) for one in at),
-                tuple(None if one.low is None or one.high is None else (one.low, one.high) for one in at),
+                tuple(one.bounds for one in at),
                 hollow=trace.colour[0] == "simulated",
             )
         )

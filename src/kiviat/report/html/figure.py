@@ -31,8 +31,14 @@ class RunLabel:
 
     @property
     def origin(self) -> str:
-        """How the values came about: measured, predicted, reported or published."""
+        """Origin of the values: measured, predicted, reported or published."""
         return ORIGINS.get(self.clock, self.clock)
+
+
+def simulated_in(labels: Iterable[RunLabel]) -> str:
+    """Return "all" or "some" if runs are simulated, else ""; published machines do not count."""
+    clocks = {label.clock for label in labels} - {"published"}
+    return "all" if clocks == {"simulated"} else "some" if "simulated" in clocks else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,9 +246,7 @@ def _lines(fitted: LogGP, points: Sequence[Summary], label: RunLabel, place: int
         colour=colour,
         symbol=place,
         points=tuple((size_of(point), point.median) for point in points),
-        band=tuple(
-            None if point.low is None or point.high is None else (point.low, point.high) for point in points
-        ),
+        band=tuple(point.bounds for point in points),
         meaning="95 %",
     )
     modelled = [

@@ -20,7 +20,7 @@ from kiviat.record.traits import traits_of
 from kiviat.record.units import UNAVAILABLE
 from kiviat.report.facts import runs as described
 from kiviat.report.facts.simulated_machines import modelled
-from kiviat.report.html.figure import Figure, RunLabel
+from kiviat.report.html.figure import Figure, RunLabel, simulated_in
 from kiviat.report.html.shell import page
 from kiviat.report.run import tables
 from kiviat.report.run.figures import SECTIONS, figures, launch_figure, single_numbers
@@ -79,7 +79,7 @@ def render(runs: Sequence[Run], rows: Iterable[Row], grids: Sequence[Grid] = ())
     repeated = any(summary.launches > 1 for own in shown_launches.values() for summary in own.values())
     stability_figures = [launch_figure(shown_launches, rows, labels)] if repeated else []
     unstable = tables.unstable(table, names)
-    clocks = {label.clock for label in labels}
+    simulated = simulated_in(labels)
     machines = modelled(runs, labels)
     drawn = [
         _with_model(figure, table, runs, by_run)
@@ -139,7 +139,7 @@ def render(runs: Sequence[Run], rows: Iterable[Row], grids: Sequence[Grid] = ())
             *((name, title.split(" of ")[0].removesuffix(" communication")) for name, title, *_ in sections),
             *((section.id, section.short) for section in studied),
             *([("modelled", "Model")] if machines else []),
-            *([("transport", "Transport")] if clocks != {"simulated"} else []),
+            *([("transport", "Transport")] if simulated != "all" else []),
             *([("model", "LogGP")] if fitted else []),
             *([("stability", "Stability")] if unstable.rows else []),
             *([("missing", "Missing")] if failures.rows else []),
@@ -156,7 +156,7 @@ def render(runs: Sequence[Run], rows: Iterable[Row], grids: Sequence[Grid] = ())
         has_intervals=any(one.low is not None for each in headlines for one in each.values.values()),
         headlines_table=tables.headlines_table(headlines, labels, known_error),
         modelled=machines,
-        simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
+        simulated=simulated,
         left_out=left_out,
         models=fitted,
         message_tables=message_tables(fitted) if fitted else {},

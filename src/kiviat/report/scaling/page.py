@@ -10,7 +10,7 @@ from kiviat.analysis.scaling.reading import Reading
 from kiviat.analysis.scaling.series import Source
 from kiviat.record.units import counted
 from kiviat.report.facts import runs as run_facts
-from kiviat.report.html.figure import Figure, RunLabel, numbered
+from kiviat.report.html.figure import Figure, RunLabel, numbered, simulated_in
 from kiviat.report.html.shell import page
 from kiviat.report.scaling.figures import figures_of
 from kiviat.report.scaling.tables import claims_table, laws_table, points_table, power_table
@@ -84,7 +84,6 @@ def render_scaling(
         for number, group in enumerate(groups.values(), 1)
     ]
     of_no_study = claims_table("As published", [(one, "") for one in published if one.study is None])
-    clocks = {label.clock for label in labels}
     return page(
         "scaling.html.j2",
         labels,
@@ -92,7 +91,7 @@ def render_scaling(
         styles=("scaling.css",),
         results=list(filter(None, (result_text(one.study) for one in readings)))[:_MOST_RESULTS],
         title=f"Scaling of {run_facts.title(first)}",
-        simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
+        simulated=simulated_in(labels),
         contents=[
             *((section.id, section.title) for section in sections),
             *([("published", "Published claims")] if of_no_study.rows else []),

@@ -40,7 +40,7 @@ from kiviat.record.units import counted, format_size, format_value, listed
 from kiviat.report.balance.diagram import Shape
 from kiviat.report.facts import runs as run_facts
 from kiviat.report.html.axis import axis_of
-from kiviat.report.html.figure import Colour, Figure, HeatMap, Line, Panel, RunLabel, numbered
+from kiviat.report.html.figure import Colour, Figure, HeatMap, Line, Panel, RunLabel, numbered, simulated_in
 from kiviat.report.html.shell import page
 from kiviat.report.html.table import run_cell
 from kiviat.report.study.bars import bars_of
@@ -87,7 +87,6 @@ def render_study(
     ]
     parts = [parts[at] for at in paper_order([*study.tables, *study.figures])]
     paper = next((paper for paper in papers() if paper.name == study.paper), None)
-    clocks = {label.clock for label in labels}
     total = summed(judged)
     across = findings_across(
         [Machine(one.label, one.runs, one.summaries, one.parts) for one in machines],
@@ -102,7 +101,7 @@ def render_study(
         title=f"{study.name}: {study.title}",
         study=study,
         citation=paper.citation if paper else "",
-        simulated="all" if clocks == {"simulated"} else "some" if "simulated" in clocks else "",
+        simulated=simulated_in(labels),
         contents=[
             ("summary", "Summary"),
             *([("side-by-side", "Side by side")] if across else []),
