@@ -37,9 +37,12 @@ PROGRAMS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 RANKS = (1, 2, 4)
 MEMORY_RANKS = (1, 2)
 KEPT = BUILD / "npb.jsonl"
-_RATE = "rate, huge pages"  # suffix of keys in KEPT
+_RATE = "rate of the last launch, huge pages"  # suffix of keys in KEPT
 _YIELD = "c++ -std=c++20 -O2 -Inative native/emulated/yield.cpp -o yield.so -shared -fPIC -ldl"
 _SQUARES = {"bt", "sp"}
+# FT's reference writes one of its arrays for the first time within its timed part. A virtual machine that has
+# given free memory back waits for its host there, 18 % of the time, unless a launch just before used as much.
+_TOUCH_LATE = {"ft"}
 _LEAST, _LEAST_MEAN, _MOST_MEMORY = 1.0, 1.15, 1.0
 
 
@@ -71,10 +74,10 @@ class Pair:
     def repeat(self, mpi: Mpi, pages: str = "huge") -> str:
         """Return the command of `theirs` for a shell."""
         variables = self.variables(mpi)
-        if not variables:
-            return mpi.shell([self.reference], self.ranks, pages=pages)
-        shown = variables | {"LD_PRELOAD": "./yield.so"}
-        return f"{_YIELD} && {mpi.shell([self.reference], self.ranks, shown, pages)}"
+        shown = variables and variables | {"LD_PRELOAD": "./yield.so"}
+        launch = mpi.shell([self.reference], self.ranks, shown, pages)
+        steps = ([_YIELD] if variables else []) + [launch] * self._launches
+        return " && ".join(steps)
 
     def rates(self, mpi: Mpi) -> tuple[float, float]:
         """Return operations per second of Kiviat and of the reference, with huge pages."""
@@ -88,9 +91,15 @@ class Pair:
         return rate
 
     def theirs(self, mpi: Mpi, pages: str = "huge") -> float:
-        """Return the reference's operations in a second."""
-        said = mpi.launch_peer([self.reference], self.ranks, variables=self.variables(mpi), pages=pages)
+        """Return the reference's operations in a second, of its last launch."""
+        for _ in range(self._launches):
+            said = mpi.launch_peer([self.reference], self.ranks, variables=self.variables(mpi), pages=pages)
         return rate_of(said, self.reference.name)
+
+    @property
+    def _launches(self) -> int:
+        """The number of launches of the reference in a row, of which the last counts."""
+        return 2 if self.name in _TOUCH_LATE else 1
 
     def resident_bytes(self, mpi: Mpi) -> tuple[float, float]:
         """Return the largest peak memory of a rank, of Kiviat and of the reference."""
