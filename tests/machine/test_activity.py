@@ -69,8 +69,8 @@ def test_load_frequency_and_throttling(tmp_path: Path) -> None:
 
 
 def test_throttling_by_groups_of_version_1(tmp_path: Path) -> None:
-    _write(tmp_path, "proc/self/cgroup", "3:cpu,cpuacct:/a\n2:memory:/b\n")
-    _write(tmp_path, "sys/fs/cgroup/cpu,cpuacct/a/cpu.stat", "nr_periods 5\nthrottled_time 250000000\n")
+    _write(tmp_path, "proc/self/cgroup", "3:cpuacct,cpu:/a\n2:memory:/b\n")
+    _write(tmp_path, "sys/fs/cgroup/cpu/a/cpu.stat", "nr_periods 5\nthrottled_time 250000000\n")
     assert Throttling.now(tmp_path).limited_s == 0.25
 
 

@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kiviat.machine import describe_host
+from kiviat.machine.host.description import available_memory_bytes
 from kiviat.record import schema
 
 CPUINFO = """\
@@ -103,6 +104,20 @@ def test_missing_values_are_null_and_never_zero(tmp_path: Path) -> None:
         ({"proc/cpuinfo": CPUINFO.format(more="hypervisor")}, "virtual machine"),
         ({"run/.containerenv": ""}, "container (Podman)"),
         ({"sys/class/dmi/id/sys_vendor": "HPE"}, "none"),
+        (
+            {"sys/class/dmi/id/sys_vendor": "QEMU", "proc/cpuinfo": CPUINFO.format(more="sse")},
+            "virtual machine (KVM)",  # which may hide itself
+        ),
+        # Laptops, and whole computers for hire.
+        (
+            {
+                "sys/class/dmi/id/sys_vendor": "Microsoft Corporation",
+                "proc/cpuinfo": CPUINFO.format(more="sse"),
+            },
+            "none",
+        ),
+        ({"run/systemd/container": "lxc", "sys/class/dmi/id/sys_vendor": "HPE"}, "container (lxc)"),
+        ({"var/run/secrets/kubernetes.io/token": ""}, "container (Kubernetes)"),
     ],
 )
 def test_guests_are_recognised(tmp_path: Path, files: dict[str, str], told: str) -> None:
@@ -118,17 +133,25 @@ def test_guests_are_recognised(tmp_path: Path, files: dict[str, str], told: str)
         ({"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "400000 100000"}, 4.0),
         (
             {
-                "proc/self/cgroup": "5:cpu,cpuacct:/job\n3:memory:/job",
-                "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us": "200000",
-                "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us": "100000",
+                "proc/self/cgroup": "0::/a/b",
+                "sys/fs/cgroup/a/b/cpu.max": "400000 100000",
+                "sys/fs/cgroup/a/cpu.max": "50000 100000",
+            },
+            0.5,
+        ),
+        (
+            {
+                "proc/self/cgroup": "5:cpuacct,cpu:/job\n3:memory:/job",
+                "sys/fs/cgroup/cpu/job/cpu.cfs_quota_us": "200000",
+                "sys/fs/cgroup/cpu/job/cpu.cfs_period_us": "100000",
             },
             2.0,
         ),
         (
             {
                 "proc/self/cgroup": "5:cpu,cpuacct:/",
-                "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1",
-                "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000",
+                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1",
+                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
             },
             None,
         ),
@@ -138,6 +161,67 @@ def test_a_container_may_have_less_than_the_machine_shows(
     tmp_path: Path, files: dict[str, str], limit: float | None
 ) -> None:
     assert describe_host(root=write(tmp_path, files))["cpu_limit"] == limit
+
+
+@pytest.mark.parametrize(
+    ("files", "left"),
+    [
+        ({"proc/meminfo": "MemAvailable: 4096 kB"}, 4 << 20),
+        (
+            {
+                "proc/self/cgroup": "0::/a",
+                "sys/fs/cgroup/a/memory.max": "max",
+                "sys/fs/cgroup/a/memory.current": "9",
+            },
+            None,
+        ),
+        (
+            {
+                "proc/self/cgroup": "4:memory:/",
+                "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712",
+                "sys/fs/cgroup/memory/memory.usage_in_bytes": "700",
+            },
+            None,
+        ),
+        (
+            {
+                "proc/meminfo": "MemAvailable: 4096 kB",
+                "proc/self/cgroup": "0::/a",
+                "sys/fs/cgroup/a/memory.max": "1000",
+                "sys/fs/cgroup/a/memory.current": "700",
+                "sys/fs/cgroup/a/memory.stat": "anon 100\ninactive_file 150\nactive_file 50",
+            },
+            500,
+        ),
+        (
+            {
+                "proc/self/cgroup": "4:memory:/job",
+                "sys/fs/cgroup/memory/job/memory.limit_in_bytes": "1000",
+                "sys/fs/cgroup/memory/job/memory.usage_in_bytes": "700",
+            },
+            300,
+        ),
+    ],
+)
+def test_memory_that_a_job_may_still_take(tmp_path: Path, files: dict[str, str], left: int | None) -> None:
+    assert available_memory_bytes(write(tmp_path, files)) == left
+
+
+def test_clusters_of_one_package_have_cores_of_the_same_numbers(tmp_path: Path) -> None:
+    """Arm's core_id begins at 0 in each cluster; two clusters of two cores once had two cores in all."""
+    cpus = "sys/devices/system/cpu"
+    for cpu in range(4):
+        at = f"{cpus}/cpu{cpu}/topology"
+        write(
+            tmp_path,
+            {
+                f"{at}/physical_package_id": "0",
+                f"{at}/core_id": str(cpu % 2),
+                f"{at}/thread_siblings_list": str(cpu),
+            },
+        )
+    facts = describe_host(root=tmp_path)
+    assert (facts["sockets"], facts["cores"]) == (1, 4)
 
 
 def test_networks(tmp_path: Path) -> None:
@@ -157,6 +241,9 @@ def test_networks(tmp_path: Path) -> None:
             f"{net}/ib0/type": "32",
             f"{device}/rate": "200 Gb/sec (4X HDR)",
             f"{device}/link_layer": "InfiniBand",
+            f"{device}/state": "4: ACTIVE",
+            "sys/class/infiniband/mlx5_1/ports/1/rate": "10 Gb/sec (4X SDR)",
+            "sys/class/infiniband/mlx5_1/ports/1/state": "1: DOWN",
         },
     )
     assert describe_host(root=tmp_path)["interfaces"] == [

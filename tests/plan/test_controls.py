@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kiviat.plan.controls import DEFAULTS, checked_controls
+from kiviat.plan.watts import Watts
 from kiviat.record import InputError
 from kiviat.record.schema import schema
 
@@ -69,3 +70,12 @@ def test_plans_are_checked_by_the_schema(name: str) -> None:
         assert checked_controls({name: allowed}, "here")
     with pytest.raises(InputError):
         checked_controls({name: "nonsense"}, "here")
+
+
+def test_watts_are_written_as_the_native_program_reads_them() -> None:
+    assert Watts.parse("1000000 W/node").control() == "1000000/node"
+    for plain in ("115.0/node", "1000000/node"):
+        assert checked_controls({"watts": plain}, "here") == {"watts": plain}
+    for odd in ("115/node\n", "115 W/node", "115/rack"):
+        with pytest.raises(InputError):
+            checked_controls({"watts": odd}, "here")

@@ -162,6 +162,26 @@ def test_a_distance_takes_one_rank_more_than_it_reaches(
     assert SimulatedCase(find_machine("altix-bx2"), "pingpong", ranks, 8, axes).case().world == least
 
 
+def test_groups_complete_the_controls_of_the_plan(load: Load) -> None:
+    """A plan without benchmarks of the command line was refused, and the command line was blamed."""
+    text = """
+        [controls]
+        iterations = 100
+        [[cases]]
+        benchmarks = "pingpong"
+        bytes = 8
+        controls.mode = "fixed"
+        """
+    (case,) = load(text).cases
+    assert (case.controls["iterations"], case.controls["mode"]) == (100, "fixed")
+
+
+def test_sizes_of_the_command_line_do_not_make_the_plan_s_faults_its_own(load: Load) -> None:
+    text = '[[cases]]\nbenchmarks = "pingpong"\nranks = 3\n'
+    with pytest.raises(InputError, match="ranks 3 in plan"):
+        load(text, bytes="8")
+
+
 def test_the_command_line_wins(load: Load) -> None:
     text = """
         launches = 3

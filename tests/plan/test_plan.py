@@ -74,6 +74,19 @@ def test_no_estimate_exceeds_its_bound(load: Load) -> None:
     assert expected.at_most_s == pytest.approx(10 * 0.5 * len(plan.cases), rel=0.2)
 
 
+def test_a_single_call_is_shorter_than_iterations(load: Load) -> None:
+    """IMB's number of iterations was assumed for it, and no warm-up for few iterations."""
+    once, few, more = (
+        estimate(load(TEXT, controls=controls)).at_most_s
+        for controls in (
+            {"mode": "once"},
+            {"mode": "fixed", "iterations": 5},
+            {"mode": "fixed", "iterations": 5, "warmup": 10},
+        )
+    )
+    assert once < few == more
+
+
 def test_slow_links_take_longer_than_budgets(load: Load) -> None:
     """A window of 64 messages of 1 MiB takes 5.4 s at 100 Mbit/s, whatever the budget is."""
     text = 'launches = 1\n[[cases]]\nbenchmarks = "uniband"\nbytes = "1M"\n[controls]\nbudget_s = 0.1\n'

@@ -219,8 +219,7 @@ def names_benchmark(name: str, known: Sequence[Benchmark]) -> bool:
 def _means(name: str, benchmark: Benchmark) -> bool:
     if is_pattern(name):
         return fnmatchcase(benchmark.name, name) or fnmatchcase(benchmark.file, name)
-    lower = name.lower()
-    return lower in (benchmark.name, benchmark.file, *(other.lower() for other in benchmark.aka))
+    return name.lower() in map(str.lower, (benchmark.name, benchmark.file, *benchmark.aka))
 
 
 def benchmark_names(known: Sequence[Benchmark]) -> list[str]:

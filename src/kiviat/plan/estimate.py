@@ -84,10 +84,11 @@ def _overhead(case: Case) -> float:
 def _budget(case: Case, link: Link) -> float:
     if case.controls.get("mode", DEFAULTS["mode"]) == "adaptive":
         return float(case.controls.get("budget_s", DEFAULTS["budget_s"]))
+    each_s = _operation_s(case, link) + link.rest_s
+    if case.controls.get("mode") == "once":
+        return each_s
     iterations = int(case.controls.get("iterations", _imb_iterations(case.bytes or 0)))
-    return (iterations + int(case.controls.get("warmup", iterations // 10))) * (
-        _operation_s(case, link) + link.rest_s
-    )
+    return (iterations + int(case.controls.get("warmup", max(iterations // 10, 10)))) * each_s
 
 
 def _imb_iterations(size: int) -> int:

@@ -28,7 +28,7 @@ _CLASSES = {"S": 0.01, "W": 0.1, "A": 1.0, "B": 5.0, "C": 20.0}
 
 @dataclass(frozen=True)
 class Overrides:
-    """Overrides of a plan; None and empty values keep the plan's."""
+    """Overrides of a plan; None and empty collections keep the plan's."""
 
     benchmarks: Sequence[str] = ()
     bytes: str | None = None
@@ -177,7 +177,8 @@ def _sizes(group: Group, benchmark: Benchmark) -> tuple[list[int | None], list[i
     if not benchmark.sized:
         return [None], []
     usual = (group.own_sizes and benchmark.sizes) or group.bytes
-    sizes = expand_sizes(group.overrides.bytes or usual, group.where)
+    given = group.overrides.bytes
+    sizes = expand_sizes(usual, group.where) if given is None else expand_sizes(given, COMMAND_LINE)
     element = benchmark.element_bytes
     fitting = [size for size in sizes if element == 1 or (size >= element and size % element == 0)]
     return list(fitting), [size for size in sizes if size not in fitting]

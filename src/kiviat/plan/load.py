@@ -310,8 +310,8 @@ def _groups(
         chosen = [b for b in find_benchmarks(known, names, place) if not wanted or b.name in wanted]
         held |= {benchmark.name for benchmark in chosen}
         groups.append(base.group(chosen, table, place, any(is_pattern(name) for name in names)))
-    missing = [benchmark for name, benchmark in wanted.items() if name not in held]
-    groups.append(base.group(missing, {}, COMMAND_LINE, False))
+    if missing := [benchmark for name, benchmark in wanted.items() if name not in held]:
+        groups.append(base.group(missing, {}, COMMAND_LINE, False))
     refuse_unknown_axes(groups, overrides)
     return groups
 
@@ -349,6 +349,6 @@ class _Base:
             axes=settings.get("axes", {}),
             controls=controls,
             nominal_s=settings.get("nominal_s"),
-            where=where if self.overrides.bytes is None else COMMAND_LINE,
+            where=where,
             overrides=self.overrides,
         )

@@ -59,8 +59,8 @@ def expand_ranks(
 
 
 def _items(value: object) -> list[object]:
-    if isinstance(value, str) and not _POWERS.fullmatch(value.strip()):
-        return [word.strip() for word in value.split(",")]
+    if isinstance(value, str):
+        return [word.strip() for word in re.split(r",(?![^()]*\))", value)]
     return list(value) if isinstance(value, list | tuple) else [value]
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 from kiviat.record import InputError
 
-_WATTS = re.compile(r"(\d+(?:\.\d+)?) ?W?/(node|socket)")
+_WATTS = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?W?/(node|socket)")
 WANTED = "watts per node or per socket, such as 115/node or 95/socket"
 
 
@@ -29,7 +29,7 @@ class Watts:
 
     def control(self) -> str:
         """Return the text for the native program."""
-        return f"{self.watts:g}/{self.per}"
+        return f"{f'{self.watts:f}'.rstrip('0').rstrip('.')}/{self.per}"
 
     def of_node(self, sockets: int) -> Watts:
         """Return the power in watts of a node with this number of sockets."""
@@ -41,8 +41,9 @@ class Watts:
 
 
 def makes_sense(value: object) -> bool:
-    """True if a control's value has the form that `control()` returns."""
+    """True if a control's value is a power without blanks and units, as the native program reads it."""
     try:
-        return isinstance(value, str) and Watts.parse(value).control() == value
+        plain = isinstance(value, str) and not any(one.isspace() or one == "W" for one in value)
+        return plain and bool(Watts.parse(str(value)))
     except InputError:
         return False

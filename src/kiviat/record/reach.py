@@ -1,4 +1,4 @@
-"""Distance between the ranks of a case: one node or several."""
+"""The smallest launch in which a case's ranks have the distance that they need."""
 
 from __future__ import annotations
 

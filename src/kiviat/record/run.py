@@ -196,8 +196,10 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The machine of a run. `sockets`, `cores` and `threads`: all that the run could use.
+    """The machine of a run.
 
+    `sockets`, `cores` and `threads` count the whole host on which kiviat ran, even what the run could not
+    use; for a modelled machine, all its nodes.
     `cpu_limit`: processors' worth of time that a control group grants, None without a limit. `model` is None
     unless the machine was simulated.
     """

@@ -21,7 +21,7 @@ OLDER_RUN_SCHEMAS = ("kiviat.run/1",)  # without the activity of launches
 
 
 def data_path(name: str) -> Path:
-    """Return a folder of the package's data: native, plans, published or schema.
+    """Return a folder of the package's data, such as native, machines, plans or schema.
 
     In an installed package it is in `kiviat/data`, in a checkout at the root.
     """
@@ -32,7 +32,7 @@ def data_path(name: str) -> Path:
 
 @cache
 def schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema `name` ("record", "run", "plan" or "published")."""
+    """Return the JSON Schema `name` ("record", "run", "plan", "study" or "published")."""
     loaded: dict[str, Any] = json.loads((data_path("schema") / f"{name}.schema.json").read_text())
     return loaded
 

@@ -109,7 +109,10 @@ def _of_user(config: str) -> Path:
 def _of_packages() -> list[Path]:
     folders = []
     for point in entry_points(group=GROUP):
-        spec = find_spec(point.value)
+        try:
+            spec = find_spec(point.value)
+        except (ImportError, ValueError):
+            spec = None
         if spec is None or not spec.submodule_search_locations:
             raise InputError(
                 f"the entry point {point.name!r} of {GROUP} names {point.value!r}, which is not a package; "

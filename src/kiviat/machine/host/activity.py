@@ -1,6 +1,7 @@
 """Use of this machine's processors, from /proc and /sys: load, time by kind, throttling and frequency.
 
-Only processors that this process may use count, so that in a job or a container those of others do not.
+Only processors that this process may use count, so that in a job or a container those of others do not;
+load and heat are the whole machine's.
 """
 
 from __future__ import annotations

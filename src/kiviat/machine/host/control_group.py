@@ -1,4 +1,4 @@
-"""CPU limit of the control group, and the time for which it stopped programs."""
+"""CPU and memory limits of the control group, and the time for which it stopped programs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from kiviat.machine.host.files import integer, text
+
+_FILES = ("active", "inactive")
+_UNLIMITED = 1 << 60  # without a limit version 1 has a number near 2^63
 
 
 def cpu_limit(root: Path) -> float | None:
@@ -28,8 +31,24 @@ def throttled_s(root: Path) -> float | None:
     return max(times, default=None)
 
 
-def _groups(root: Path) -> Iterator[tuple[bool, Path]]:
-    """Yield our group and its parents: whether they are of version 2, and their folder."""
+def memory_left(root: Path) -> int | None:
+    """Return the bytes that our group and its parents still grant, None without a limit.
+
+    Caches of files do not count as used, because the kernel drops them first.
+    """
+    left = []
+    for second, group in _groups(root, "memory"):
+        limit = integer(text(group / ("memory.max" if second else "memory.limit_in_bytes")))
+        used = integer(text(group / ("memory.current" if second else "memory.usage_in_bytes")))
+        if limit is not None and limit < _UNLIMITED and used is not None:
+            of = dict(line.split(None, 1) for line in (text(group / "memory.stat") or "").splitlines())
+            files = sum(integer(of.get(f"{'' if second else 'total_'}{kind}_file")) or 0 for kind in _FILES)
+            left.append(max(0, limit - max(0, used - files)))
+    return min(left, default=None)
+
+
+def _groups(root: Path, controller: str = "cpu") -> Iterator[tuple[bool, Path]]:
+    """Yield our group of a controller and its parents: whether they are of version 2, and their folder."""
     groups = root / "sys/fs/cgroup"
     for line in (text(root / "proc/self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -37,8 +56,8 @@ def _groups(root: Path) -> Iterator[tuple[bool, Path]]:
         for group in (own, *own.parents):
             if not controllers:
                 yield True, groups / group
-            elif "cpu" in controllers.split(","):
-                yield False, groups / controllers / group
+            elif controller in controllers.split(","):
+                yield False, groups / controller / group  # a link where several are mounted together
 
 
 def _version_2(group: Path) -> float | None:

@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from kiviat.machine.host.control_group import cpu_limit
+from kiviat.machine.host.control_group import cpu_limit, memory_left
 from kiviat.machine.host.files import integer, text
 from kiviat.machine.host.interfaces import interfaces
 from kiviat.machine.host.processor import caches, cores, model, sockets, threads
@@ -42,8 +42,9 @@ def host_name(root: Path = Path("/")) -> str:
 
 
 def available_memory_bytes(root: Path = Path("/")) -> int | None:
-    """Return the memory that programs can still allocate, in bytes."""
-    return _memory(root, "MemAvailable")
+    """Return the memory that programs can still allocate, in bytes: what machine and control groups grant."""
+    known = [left for left in (_memory(root, "MemAvailable"), memory_left(root)) if left is not None]
+    return min(known, default=None)
 
 
 def _memory(root: Path, field: str = "MemTotal") -> int | None:

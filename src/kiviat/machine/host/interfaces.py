@@ -45,6 +45,8 @@ def _speed(folder: Path) -> int | None:
 def _infiniband(root: Path) -> list[dict[str, Any]]:
     ports = []
     for port in sorted((root / "sys/class/infiniband").glob("*/ports/*")):
+        if (text(port / "state") or "").startswith("1:"):
+            continue  # down
         rate = re.match(r"([\d.]+) Gb/sec", text(port / "rate") or "")
         ports.append(
             {

@@ -57,11 +57,12 @@ def _cpus(root: Path) -> list[Path]:
 
 
 def _topology(root: Path) -> set[tuple[str, str]]:
-    """Return the (socket, core within it) pairs of all online CPUs; offline ones have no topology."""
+    """Return the (socket, core) pairs of all online CPUs; offline ones have no topology."""
     pairs = set()
     for cpu in _cpus(root):
         package = text(cpu / "topology/physical_package_id")
-        core = text(cpu / "topology/core_id")
+        # Arm's clusters each begin with core 0, in one package.
+        core = text(cpu / "topology/thread_siblings_list") or text(cpu / "topology/core_id")
         if package is not None and core is not None:
             # Arm's firmware may omit the package: -1 on all CPUs, which is one socket.
             pairs.add((package, core))

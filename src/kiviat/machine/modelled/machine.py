@@ -328,11 +328,18 @@ def with_changes(machine: Machine, changes: Mapping[str, Any]) -> Machine:
 
 
 def _table(path: Path) -> dict[str, Any]:
+    """Return a machine file's data, whose keys are its own and whose lists have texts."""
     try:
-        return read_toml(path)
+        data = read_toml(path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{path} cannot be read as a machine file: {reason}; correct it") from None
+    for key in {"base_name", "base_rows"} & set(data):  # of `_with_base`
+        raise InputError(f"unknown key {key!r} in {path}; known: {', '.join(sorted(_TOP))}")
+    for key in _LISTS & set(data):
+        if not isinstance(data[key], list) or not all(isinstance(word, str) for word in data[key]):
+            raise InputError(f"{key} is {data[key]!r} in {path}; give a list of texts")
+    return data
 
 
 def _with_base(data: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -407,9 +414,6 @@ def _machine(data: dict[str, Any], path: Path, changes: Mapping[str, Any]) -> Ma
     for key, text in data["sources"].items():
         if not isinstance(text, str):
             raise InputError(f"sources.{key} is {text!r} in {where}; give a text")
-    for key in _LISTS & set(data):
-        if not isinstance(data[key], list) or not all(isinstance(word, str) for word in data[key]):
-            raise InputError(f"{key} is {data[key]!r} in {where}; give a list of texts")
     if data["name"] != path.stem:
         raise InputError(f"name is {data['name']!r} in {where}; give the name of the file, {path.stem!r}")
     if type(data["version"]) is not int or data["version"] < 1:
@@ -473,6 +477,8 @@ def _numbers(
             if place not in _FIELDS:
                 raise InputError(f"unknown {place!r} in {where}; docs/reference/machines.md lists the keys")
             numbers[place] = read_quantity(value, _FIELDS[place][0], f"{place} of {where}", sources)
+    if "collectives" not in data["mpi"]:
+        raise InputError(f"{where} lacks mpi.collectives; give one of {', '.join(_WORDS['mpi.collectives'])}")
     words["mpi.collectives"] = _word(data["mpi"].get("collectives"), "mpi.collectives", where)
     for place, (_, needed) in _FIELDS.items():
         if needed and place not in numbers:

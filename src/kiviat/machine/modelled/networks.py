@@ -130,15 +130,9 @@ def build(kind: str, nodes: int, parameters: Parameters, where: str) -> Network:
     if nodes > _MOST:
         raise too_large
     try:
-        network = builder(nodes, parameters, where)
+        return builder(nodes, parameters, where)
     except _TooLargeError:
         raise too_large from None
-    for arc in network.arcs:
-        if arc.start == arc.end:
-            raise InputError(
-                f"{where}: {kind} of {nodes} nodes joins node {arc.start} to itself; choose other numbers"
-            )
-    return network
 
 
 def capacity(kind: str, parameters: Parameters) -> int | None:

@@ -5,29 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from kiviat.record import InputError
 
-Confidence = Literal["high", "medium", "low", "assumed", "calibrated"]
 CONFIDENCES: tuple[str, ...] = ("high", "medium", "low", "assumed", "calibrated")
 
+_DECIMAL = (("", 1), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12))
 # Units of machine files and their factors to SI; bytes have decimal and binary prefixes.
 _UNITS: Mapping[str, tuple[float, str]] = {
-    **{f"{prefix}B/s": (factor, "B/s") for prefix, factor in (("", 1), ("k", 1e3), ("M", 1e6), ("G", 1e9))},
-    **{f"{prefix}bit/s": (factor / 8, "B/s") for prefix, factor in (("M", 1e6), ("G", 1e9))},
+    **{f"{prefix}B/s": (factor, "B/s") for prefix, factor in _DECIMAL},
+    **{f"{prefix}bit/s": (factor / 8, "B/s") for prefix, factor in _DECIMAL},
     **{f"{prefix}iB/s": (factor, "B/s") for prefix, factor in (("K", 2**10), ("M", 2**20), ("G", 2**30))},
-    **{f"{p}flop/s": (factor, "flop/s") for p, factor in (("M", 1e6), ("G", 1e9), ("T", 1e12))},
-    **{
-        f"{prefix}B": (factor, "B")
-        for prefix, factor in (("", 1), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12))
-    },
+    **{f"{prefix}flop/s": (factor, "flop/s") for prefix, factor in _DECIMAL},
+    **{f"{prefix}B": (factor, "B") for prefix, factor in _DECIMAL},
     **{
         f"{prefix}iB": (factor, "B")
         for prefix, factor in (("K", 2**10), ("M", 2**20), ("G", 2**30), ("T", 2**40))
     },
     **{name: (factor, "s") for name, factor in (("s", 1), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))},
-    **{name: (factor, "s/B") for name, factor in (("ns/B", 1e-9), ("us/B", 1e-6))},
+    **{name: (factor, "s/B") for name, factor in (("s/B", 1), ("ns/B", 1e-9), ("us/B", 1e-6))},
     **{name: (factor, "W") for name, factor in (("W", 1), ("kW", 1e3))},
     "": (1, "1"),
 }
