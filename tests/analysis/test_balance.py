@@ -86,6 +86,8 @@ def test_a_value_larger_by_less_than_launches_vary_is_no_lead() -> None:
     ) in sentences(result)[0]
     single = balance([system(), system("run-b", launches=1, scale={"hpl.rate": 3.0})])
     assert single.doubt(1, PLACE["hpl"]) == "a single launch has no interval"
+    few = balance([system(), system("run-b", launches=3, scale={"hpl.rate": 3.0})])
+    assert few.doubt(1, PLACE["hpl"]) == "too few launches for an interval"
 
 
 @pytest.mark.parametrize(

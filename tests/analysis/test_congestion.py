@@ -90,6 +90,18 @@ def impact_of(*factors: float) -> Finding:
     return finding
 
 
+def test_a_noisy_impact_does_not_hide_a_certain_one() -> None:
+    axes = (("victim", ("latency", "allreduce")), ("congestor", ("alltoall",)), ("of", ("mean", "P99")))
+    noisy = [0.9, 0.95, 3.5, 8.0, 9.0]
+    found = grids(
+        table_row(launch, [factor, factor, 3.0, 3.5], name="impact", table_axes=axes, **CASE)
+        for launch, factor in enumerate(noisy)
+    )
+    whole = study("congestion", "impact", 3.5, "1")
+    (finding,) = findings([whole], found, partial(nodes_of, run(BLOCKED)))
+    assert finding.headline == "During an alltoall of other ranks, an allreduce takes 3.00 times as long"
+
+
 def test_a_network_that_keeps_traffic_apart() -> None:
     finding = impact_of(*[1.02] * 5)
     assert finding.headline == "Traffic of other ranks hardly matters"

@@ -11,11 +11,13 @@ import pytest
 
 from kiviat.analysis.aggregate.nodes import Nodes, nodes_of
 from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.tables import Grid, grids
 from kiviat.analysis.findings.contention import findings
-from kiviat.analysis.findings.finding import Finding
+from kiviat.analysis.findings.finding import Ends, Finding
 from kiviat.analysis.findings.shared_resource import far_pairs, near_pairs, shared
 from kiviat.record.run import Run
 from tests.analysis.rows import case
+from tests.analysis.test_grids import table_row
 from tests.report.synthetic import with_launches
 
 ONE_NODE = (0,) * 8
@@ -47,8 +49,10 @@ def study(benchmark: str, metric: str, value: float, unit: str = "B/s", **change
     return case(spread, benchmark=benchmark, metric=metric, unit=unit, **fields)
 
 
-def findings_of_kind(summaries: Sequence[Summary], of: Sequence[int] | None, kind: str) -> list[Finding]:
-    found = findings(summaries, partial(nodes_of, run(of)))
+def findings_of_kind(
+    summaries: Sequence[Summary], of: Sequence[int] | None, kind: str, tables: Sequence[Grid] = ()
+) -> list[Finding]:
+    found = findings(summaries, tables, partial(nodes_of, run(of)))
     return [finding for finding in found if finding.kind == kind]
 
 
@@ -83,7 +87,12 @@ def test_made_up_machines_are_diagnosed(
     pairs = (far_pairs if matching == "far" else near_pairs)(8)
     alone = rate(pairs[0], pairs[:1], nodes, switch)
     together = sum(rate(pair, pairs, nodes, switch) for pair in pairs) / len(pairs)
-    assert shared(together / alone, pairs, nodes, False).resource == resource
+    assert shared(together / alone, exactly(together / alone), pairs, nodes, False).resource == resource
+
+
+def exactly(share: float) -> Ends:
+    """Return the interval of a share that all launches agree on."""
+    return share, share
 
 
 def test_nothing_is_claimed_without_ground() -> None:
@@ -91,15 +100,18 @@ def test_nothing_is_claimed_without_ground() -> None:
         (None, False, "Which ranks share a node is unknown"),
         (Nodes(BLOCKED), True, "more ranks than cores"),
     ]:
-        verdict = shared(0.5, far_pairs(8), nodes, oversubscribed)
+        verdict = shared(0.5, exactly(0.5), far_pairs(8), nodes, oversubscribed)
         assert verdict.resource == "unknown" and why in verdict.reason
-    mixed = shared(0.5, far_pairs(8), Nodes((0, 0, 1, 1, 0, 2, 3, 3)), False)
+    mixed = shared(0.5, exactly(0.5), far_pairs(8), Nodes((0, 0, 1, 1, 0, 2, 3, 3)), False)
     assert mixed.resource == "unknown" and "Some pairs are within a node" in mixed.reason
-    alone = shared(0.5, far_pairs(8), Nodes(CYCLIC), False)
+    alone = shared(0.5, exactly(0.5), far_pairs(8), Nodes(CYCLIC), False)
     assert alone.resource == "unknown" and "No two pairs share a node" in alone.reason
     # two pairs together have 1.5 times the bandwidth of one
-    more = shared(0.75, far_pairs(8), Nodes(BLOCKED), False)
+    more = shared(0.75, exactly(0.75), far_pairs(8), Nodes(BLOCKED), False)
     assert more.resource == "unknown" and "1.50 times" in more.reason
+    # two pairs have 0.6 to 1.4 times the bandwidth of one: beyond the NIC, at it, or above
+    loose = shared(0.5, (0.3, 0.7), far_pairs(8), Nodes(BLOCKED), False)
+    assert loose.resource == "unknown" and "launches differ too much" in loose.reason
 
 
 def test_no_network_is_blamed_on_one_node() -> None:
@@ -112,7 +124,7 @@ def test_no_network_is_blamed_on_one_node() -> None:
         study("ring", "random_bandwidth", 1e9),
         study("dense_total_exchange", "middle_to_first", 0.5, "1", bytes=1 << 20),
     ]
-    found = list(findings(summaries, partial(nodes_of, run(ONE_NODE))))
+    found = list(findings(summaries, (), partial(nodes_of, run(ONE_NODE))))
     assert [finding.kind for finding in found] == ["shared-resource", "contention", "rings", "phases"]
     for finding in found:
         text = f"{finding.headline} {finding.detail}"
@@ -180,7 +192,7 @@ def test_streams_of_all_against_those_of_one() -> None:
         study("streaming", "pair_bandwidth", 2e9, case=ALONE, axes={"pairs": "alone"}),
     ]
     (share,) = findings_of_kind(summaries, BLOCKED, "shared-resource")
-    assert "keep 50 % of" in share.headline and "points to the NIC" in share.headline
+    assert "each keeps 50 % of" in share.headline and "points to the NIC" in share.headline
     assert len(share.evidence) == 2
 
 
@@ -197,8 +209,8 @@ def test_an_interval_that_contains_enough_and_less_says_nothing() -> None:
     shaky = launches("dense_cumulative", "last_to_first", SHAKY, unit="1")
     (finding,) = findings_of_kind([shaky], BLOCKED, "shared-resource")
     assert finding.headline == (
-        "Cannot say whether simultaneous pairs limit each other: 4 pairs between both halves of the ranks "
-        "(4 KiB) at once keep 50 % of the bandwidth of one alone, interval 40 % to 100 %"
+        "Cannot say whether simultaneous pairs limit each other: with 4 pairs between both halves of the "
+        "ranks (4 KiB) at once, each keeps 50 % of the bandwidth of one alone, interval 40 % to 100 %"
     )
     assert finding.factor is None and "points to" not in finding.headline
     streams = [
@@ -283,16 +295,30 @@ def test_phases_tell_how_many_messages_cross() -> None:
     assert "far partners cost nothing" in even.headline
 
 
-def test_halves_that_differ() -> None:
-    halves = [
-        study("bisection", "random_bandwidth_min", 1e9),
-        study("bisection", "random_bandwidth_max", 3e9),
+def halves(*launches: Sequence[float]) -> list[Finding]:
+    """Return what is said about rates of fixed halves and of two random ones, by launch."""
+    about = {"benchmark": "bisection", "case": "bisection/ranks=8", "ranks": 8, "bytes": None}
+    axes = (("halves", ("fixed", "random 1", "random 2")),)
+    rows = [table_row(at, rates, table_axes=axes, **about) for at, rates in enumerate(launches)]
+    extremes = [
+        case(
+            [pick(rates[1:]) for rates in launches], benchmark="bisection", metric=metric, unit="B/s", ranks=8
+        )
+        for metric, pick in (("random_bandwidth_min", min), ("random_bandwidth_max", max))
     ]
-    (finding,) = findings_of_kind(halves, BLOCKED, "bisection")
+    summaries = [replace(one, case="bisection/ranks=8", bytes=None) for one in extremes]
+    return findings_of_kind(summaries, BLOCKED, "bisection", grids(rows))
+
+
+def test_halves_that_differ() -> None:
+    (finding,) = halves(*[(9e9, 1e9, 3e9)] * 5)
     assert "1.00 GB/s to 3.00 GB/s" in finding.headline and "cannot tell" in finding.detail
-    assert not findings_of_kind(
-        [halves[0], study("bisection", "random_bandwidth_max", 1.05e9)], BLOCKED, "bisection"
-    )
+    assert not halves(*[(9e9, 1e9, 1.05e9)] * 5)
+
+
+def test_halves_that_differ_by_chance_are_alike() -> None:
+    """The slowest half of each launch is slower than the fastest, whichever they are."""
+    assert not halves(*[(9e9, 1e9, 3e9), (9e9, 3e9, 1e9)] * 5)
 
 
 def test_the_busiest_node() -> None:

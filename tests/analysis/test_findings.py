@@ -103,6 +103,32 @@ def test_slow_collectives(benchmark: str, messages: int) -> None:
     assert finding.severity == "warning"
 
 
+def test_what_is_slow_only_by_chance_or_disturbed_is_no_warning() -> None:
+    """Four launches have no interval; and a disturbed collective once hid all slow ones."""
+    near, times = placed(0, 0, 0, 0), [30e-6, 30e-6, 30e-6, 30e-6]
+    few = case(times, case="bcast/ranks=4/bytes=8", benchmark="bcast", ranks=4, bytes=8)
+    assert not findings_of_kind([*PINGPONG, few], "slow-collective", ranks=near)
+    ring = case(times, case="sendrecv/ranks=2/bytes=8", benchmark="sendrecv", bytes=8)
+    (told,) = findings_of_kind([*PINGPONG, ring], "both-ways", ranks=near)
+    assert told.severity == "info"
+    disturbed = collective("reduce", 90e-6, 4, disturbed="other programs used 1.00 of 2 processors")
+    slow = collective("bcast", 30e-6, 4)
+    (told,) = findings_of_kind([*PINGPONG, slow, disturbed], "slow-collective", ranks=near)
+    assert told.headline.startswith("bcast of 8 B on 4 ranks takes")
+
+
+def test_tables_reach_the_findings() -> None:
+    axes = (("halves", ("fixed", "random 1", "random 2")),)
+    table = Table("bandwidth", "B/s", "higher", axes, (4e9, 1e9, 3e9))
+    tables = grids(table_row("r", launch, "bisection/ranks=8", table) for launch in range(5))
+    extremes = [
+        case([rate] * 5, case="bisection/ranks=8", benchmark="bisection", ranks=8, metric=metric, unit="B/s")
+        for metric, rate in (("random_bandwidth_min", 1e9), ("random_bandwidth_max", 3e9))
+    ]
+    (told,) = [one for one in findings(extremes, [run()], (), tables) if one.kind == "bisection"]
+    assert "1.00 GB/s to 3.00 GB/s" in told.headline and told.factor == 3.0
+
+
 def placed(*nodes: int) -> list[dict[str, Any]]:
     """Return the ranks of a launch on these nodes."""
     return [{"rank": rank, "host": f"n{node}", "node": node} for rank, node in enumerate(nodes)]
@@ -304,6 +330,10 @@ def test_programs_and_kernels_have_a_finding() -> None:
     (told,) = [one for one in findings(rates, [run_of_two], (), of_two) if one.kind == "time-in-messages"]
     assert told.headline == "B spends 75 % of its time in messages, A 50 %"
     assert [name for name, _ in told.evidence] == ["b/ranks=4", "a/ranks=4"]
+    assert told.detail.endswith("on 4 ranks: B 75 %, A 50 %.")
+    rates[0] = replace(rates[0], ranks=2)
+    (told,) = [one for one in findings(rates, [run_of_two], (), of_two) if one.kind == "time-in-messages"]
+    assert told.detail.endswith("on the most ranks of each: B 75 % on 4, A 50 % on 2.")
 
 
 def _phases(program: str, sums: float) -> Grid:

@@ -58,7 +58,7 @@ def test_a_leader_on_the_most_ranks_by_its_factor() -> None:
         machine("c", barrier(5e-6, 8e-6, 30e-6)),
     )["leader"]
     assert told.headline == "a leads in barrier on 8 ranks by a factor of 3.00"
-    assert "10.0 times faster than c (30 µs)" in told.detail.replace("30.0", "30")
+    assert "10.0 times as fast as c (30 µs)" in told.detail.replace("30.0", "30")
     assert {case for case, _ in told.evidence} == {"barrier/ranks=8/bytes=None"}
 
 
@@ -151,7 +151,9 @@ def test_cost_of_simultaneous_messages_both_ways() -> None:
     one_way: Values = {("pingpong", 2, 1 << 20): 1e-3, ("pingping", 2, 1 << 20): 1e-3}
     both: Values = {("pingpong", 2, 1 << 20): 1e-3, ("pingping", 2, 1 << 20): 2e-3}
     told = findings_by_kind(machine("full", one_way), machine("half", both))["oncoming"]
-    assert told.headline == "An oncoming message of 1 MiB costs half 50 % of its bandwidth, full 0 %"
+    assert told.headline == (
+        "Messages of 1 MiB both ways at once cost half 50 % of its bandwidth one way, full 0 %"
+    )
 
 
 def test_cost_of_random_order_for_rings() -> None:
@@ -195,6 +197,25 @@ def test_the_step_to_a_second_node() -> None:
     assert "second-node" not in findings_by_kind(near)
     told = findings_by_kind(near, far)["second-node"]
     assert told.headline == "barrier gets worse from one node to two: 20.0 times on far, 2.00 times on near"
+    # 8 ranks are on four nodes; and steps of other numbers of ranks are not compared.
+    wide = machine("wide", barrier(1e-6, 20e-6, ranks=(2, 8)), runs=[study_run("wide")])
+    assert "second-node" not in findings_by_kind(near, wide)
+
+
+def test_values_of_other_sources_are_not_called_measured() -> None:
+    theirs = machine("b", barrier(2e-6, 4e-6), clock="reported", sync="reported")
+    told = findings_by_kind(machine("a", barrier(1e-6, 2e-6)), theirs)["leader"]
+    assert told.detail.endswith("Reported and measured values are compared.")
+    also = machine("a", barrier(1e-6, 2e-6), clock="reported", sync="reported")
+    told = findings_by_kind(also, theirs)["leader"]
+    assert told.detail.endswith("All values are reported.")
+
+
+def test_calls_that_start_differently_are_not_compared() -> None:
+    """Back-to-back broadcasts, a pipeline, once led by a factor of 4 beside single ones."""
+    loops = machine("loops", barrier(1e-6, 2e-6), sync="back-to-back")
+    assert not findings_by_kind(loops, machine("calls", barrier(4e-6, 8e-6), sync="window"))
+    assert "leader" in findings_by_kind(loops, machine("more", barrier(4e-6, 8e-6), sync="back-to-back"))
 
 
 def test_curves_that_are_not_monotonic_beside_one_that_is() -> None:
@@ -202,8 +223,16 @@ def test_curves_that_are_not_monotonic_beside_one_that_is() -> None:
     rising: Values = {("bcast", 4, size): size * 1e-9 for size in sizes}
     falling: Values = {**rising, ("bcast", 4, 2048): 6e-6}
     told = findings_by_kind(machine("a", rising), machine("b", falling))["not-monotonic"]
-    assert told.headline == "bcast on 4 ranks: b is 1.46 times faster at 4 KiB than at 2 KiB"
-    assert "a rises throughout" in told.detail
+    assert told.headline == "bcast on 4 ranks: b is 1.46 times as fast at 4 KiB as at 2 KiB"
+    assert "a does not become faster" in told.detail
+    # One launch has no interval, so its fall is no finding; but it does not rise either.
+    about = {"run": "c", "benchmark": "bcast", "ranks": 4}
+    single = [
+        one
+        for size, time in zip(sizes, (5e-6, 3e-6, 2e-6), strict=True)
+        for one in summarise(case_rows([time], bytes=size, case=f"bcast/bytes={size}", **about))
+    ]
+    assert "not-monotonic" not in findings_by_kind(machine("b", falling), Machine("c", (), single, {}))
 
 
 def test_the_page_of_several_runs_has_the_findings() -> None:

@@ -314,7 +314,7 @@ def test_a_single_point_is_refused() -> None:
     with pytest.raises(InputError) as refused:
         only([source(scaling_run(), scaling_rows("run-a", amdahl(0.1), ranks=(4,)))])
     assert str(refused.value) == (
-        "a single point does not scale: cg was measured on 4 ranks only; measure other numbers too, as "
+        "a single point does not scale: cg ran on 4 ranks only; measure other numbers too, as "
         "`kiviat run allreduce -n 2,4,8` does, or name their runs"
     )
     different = [
@@ -418,9 +418,9 @@ def test_how_many_ranks_of_one_machine_equal_some_of_another() -> None:
         {1: 3, 2: 6, 4: 12, 8: 24}
     )
     assert [of_slow[count].ranks for count in (16, 32)] == [None, None]
-    assert of_slow[16].words == "more than 32 do, beyond what was measured"
+    assert of_slow[16].words == "not reached with up to 32, the most measured"
     of_fast = {one.as_many: one for one in equals(study) if one.machine == "fast"}
-    assert of_fast[1].ranks is None and of_fast[1].words == "fewer than 1, beyond what was measured"
+    assert of_fast[1].ranks is None and of_fast[1].words == "exceeded already with 1, the fewest measured"
     assert of_fast[32].ranks == pytest.approx(32 / 3)
 
 
@@ -439,7 +439,7 @@ def test_points_that_are_not_fair_equal_nothing() -> None:
     assert [of_slow[count].ranks for count in (1, 2)] == pytest.approx([3, 6])
     assert (of_slow[4].ranks, of_slow[4].words) == (None, "disturbed on fast")
     assert of_slow[8].words == (
-        "more than 8 do, beyond what was measured (16 and 32 left out: oversubscribed)"
+        "not reached with up to 8, the most measured (16 and 32 left out: oversubscribed)"
     )
     of_fast = {one.as_many: one for one in found if one.machine == "fast"}
     assert of_fast[8].ranks == pytest.approx(8 / 3)  # between 2 and 8 ranks
@@ -617,6 +617,9 @@ def test_measured_watts_are_those_of_whole_nodes() -> None:
     assert (eight.power.watts, eight.power.joules, eight.power.origin) == (240.0, 6000.0, "measured")
     others = [point.power for point in found.points if point.ranks != 8]
     assert all((power.watts, power.joules, power.per_watt) == (None, None, None) for power in others)
+    late = [replace(row, notes={"energy": "unavailable: no access; measured: RAPL"}) for row in rows]
+    (found,) = only([Source("a", (run,), late, grids)]).curves
+    assert next(point for point in found.points if point.ranks == 8).power.origin == "measured"
     half = [grid("power", "W", float("nan"), case, 2)]
     (found,) = only([Source("a", (run,), rows, half)]).curves
     assert all(point.power.watts is None for point in found.points)
@@ -667,6 +670,11 @@ def test_ranks_on_shared_cores_are_reported() -> None:
     assert "two hardware threads of a core are not two cores" in doubted(threads)[0]
     limited = scaling_run(machine={**scaling_run_json()["machine"], "cpu_limit": 1.5})
     assert "grants the time of 1.50 processors only" in doubted(limited)[0]
+    # 32 ranks are on eight nodes of four, so the limit of each node suffices; emulated nodes share one.
+    enough = {**scaling_run_json()["machine"], "cpu_limit": float(PER_NODE)}
+    assert not any("control group" in doubt for doubt in doubted(scaling_run(machine=enough)))
+    shared = doubted(scaling_run(machine=enough, substrate="emulated"))
+    assert any("control group grants" in doubt for doubt in shared)
     assert "emulated nodes share" in doubted(scaling_run(substrate="emulated"))[0]
 
 
@@ -701,7 +709,7 @@ def test_changing_clock_rates_are_reported() -> None:
         return found
 
     assert doubted(scaling_run(), of({1: 3.6e9, 8: 3.5e9, 32: 2.9e9}))[0].startswith(
-        "the clock changed with the ranks: 3.60 GHz on 1, 2.90 GHz on 32"
+        "cycles in user code per second changed with the ranks: 3.60 G/s on 1, 2.90 G/s on 32; the clock was"
     )
     assert "clock" not in " ".join(doubted(scaling_run(), of({1: 3.6e9, 32: 3.55e9})))
     saving = scaling_run(machine={**scaling_run_json()["machine"], "governor": "powersave"})
@@ -760,7 +768,8 @@ def test_superlinear_speedup_needs_an_idle_machine(
     told = doubts(found, [run], [])
     linear = [one for one in told if "superlinear" in one]
     assert [said in one for one in linear] == [True] if said else not linear
-    assert told[0].startswith("4 and 8 ranks disturbed" if disturbed == (4, 8) else "")
+    first = {(1,): "1 rank disturbed", (4, 8): "4 and 8 ranks disturbed"}.get(disturbed, "")
+    assert told[0].startswith(first)
     points = {point.ranks: point.fair for point in found.points}
     assert all(points[ranks] is (ranks not in disturbed) for ranks in points)
 

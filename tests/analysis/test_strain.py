@@ -6,6 +6,7 @@ Each is reported with its cause, or not at all.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -15,6 +16,7 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid, grids
 from kiviat.analysis.findings.finding import Finding
 from kiviat.analysis.findings.overhead_and_links import findings
+from kiviat.record import TableRow
 from tests.analysis.rows import case
 from tests.analysis.test_contention import BLOCKED, CYCLIC, ONE_NODE, OWN_NODES, run, study
 from tests.analysis.test_grids import sick_tables, table_row
@@ -59,6 +61,8 @@ def test_distance_is_reported_with_the_nodes(of: Sequence[int] | None, why: str)
 def test_ranks_that_are_all_as_near() -> None:
     (finding,) = findings_of(distance(1e-6, 1.02e-6), ONE_NODE)
     assert "as long to the farthest rank as to the nearest" in finding.headline
+    (finding,) = findings_of(distance(1e-6, 1.02e-6), BLOCKED)
+    assert "the farthest is on another." in finding.detail and "causes" not in finding.detail
 
 
 def test_latencies_that_overlap_leave_the_distance_open() -> None:
@@ -79,7 +83,25 @@ def test_the_slowest_of_all_pairs_is_named_beside_the_fastest() -> None:
     """The page of all_pairs once had two maps, and no finding about them."""
     values = {"latency_min": (1e-6, "s"), "latency_max": (3e-6, "s")}
     values |= {"bandwidth_min": (1e9, "B/s"), "bandwidth_max": (8e9, "B/s")}
-    (finding,) = findings_of([study("all_pairs", name, *value) for name, value in values.items()])
+    summaries = [study("all_pairs", name, *value) for name, value in values.items()]
+    ranks = tuple(map(str, range(8)))
+    about = {"benchmark": "all_pairs", "case": "all_pairs/ranks=8", "ranks": 8, "bytes": None}
+
+    def times(launch: int, slow: int, slow_s: float) -> TableRow:
+        """Return a table in which rank 0 and `slow` take longer than all others."""
+        seconds = [
+            None if a == b else slow_s if {a, b} == {0, slow} else 1e-6 for a in range(8) for b in range(8)
+        ]
+        axes = (("rank", ranks), ("partner", ranks))
+        made = table_row(launch, seconds, name="latency", table_axes=axes, **about)
+        return replace(made, table=replace(made.table, unit="s", better="lower"))
+
+    for by_chance in (
+        grids(times(launch, 1 + launch, 3e-6) for launch in range(5)),  # a slowest one in each launch
+        grids(times(launch, 7, 1.1e-6) for launch in range(5)),
+    ):
+        assert findings_of(summaries, tables=by_chance) == []
+    (finding,) = findings_of(summaries, tables=grids(times(launch, 7, 3e-6) for launch in range(5)))
     assert finding.headline == "The slowest of all pairs of ranks has 3.00 times the latency of the fastest"
     assert finding.detail.startswith("1.00 µs to 3.00 µs for 8 B, 8.00 GB/s to 1.00 GB/s for long messages.")
 
@@ -98,6 +120,11 @@ def test_what_is_left_for_work() -> None:
     assert "cannot distinguish the two" in finding.detail
     (good,) = findings_of(summaries[:1])
     assert "cost computation little" in good.detail
+    loose = case(
+        [5.0, 10.0, 20.0, 55.0, 60.0], benchmark="hpo_send", metric="availability", unit="%", ranks=8
+    )
+    (open_,) = findings_of([loose])
+    assert "cannot be said: launches differ too much" in open_.detail
     (crowded,) = findings_of([study("hpo_recv", "availability", 4.0, "%", bytes=8, oversubscribed=True)])
     assert "how processes share processors" in crowded.detail and crowded.importance < finding.importance
 

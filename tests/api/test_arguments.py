@@ -43,7 +43,7 @@ def test_an_unknown_system_names_the_parameter() -> None:
 
 def test_one_benchmark_is_not_a_list_of_letters(make_run: MakeRun) -> None:
     path = make_run().path
-    with pytest.raises(kiviat.InputError, match="pingpong was measured on 2 ranks only"):
+    with pytest.raises(kiviat.InputError, match="pingpong ran on 2 ranks only"):
         kiviat.scaling(path, benchmarks="pingpong")
     with pytest.raises(kiviat.InputError, match="no results of allreduce in these runs"):
         kiviat.scaling(path, benchmarks="allreduce")

@@ -57,7 +57,7 @@ def test_many_ranks_become_blocks() -> None:
 def test_who_waits_for_whom(open_page: Open) -> None:
     page = open_page(render_profile(halo_profile(waits=halo_waits())))
     section = page.locator("#waits")
-    expect(section.locator("p").first).to_contain_text("16.0 % of that in MPI")
+    expect(section.locator("p").first).to_contain_text("16.0 % of the time in MPI")
     expect(section.locator("p").first).to_contain_text("Most of it is for rank 15 (75 %)")
     expect(section.locator("tbody th").first).to_have_text("MPI_Allreduce")
     expect(section.locator("#waiting")).to_be_visible()

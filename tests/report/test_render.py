@@ -387,6 +387,8 @@ def test_reported_values_are_not_called_measured() -> None:
     page = render([make_run(name, plan=None, **about) for name in names], rows)
     assert "pingpong: reported (points) and fitted (lines)" in page
     assert ", reported: " in page and ", measured: " not in page
+    assert "Values as another program reported them." in page and "Medians over launches" not in page
+    assert "to measure this again" not in page
 
 
 def test_points_of_the_loggp_chart_have_their_intervals() -> None:

@@ -48,7 +48,7 @@ def findings(
         where = partial(nodes_of, run)
         compared = [
             *performance.findings(own, where, run.machine.caches),
-            *contention.findings(own, where),
+            *contention.findings(own, own_grids, where),
             *congestion.findings(own, own_grids, where),
             *overhead_and_links.findings(own, own_grids, where, partial(host_of, run)),
             *programs.findings(own, own_grids, run, traits_of([run.benchmarks])),

@@ -12,6 +12,7 @@ from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings.contention import NodesOf, chosen
 from kiviat.analysis.findings.finding import (
     ALIKE,
+    ONE_NODE,
     SHARED_CORES,
     UNKNOWN_NODES,
     Ends,
@@ -64,14 +65,15 @@ def findings(summaries: Sequence[Summary], grids: Sequence[Grid], nodes_of: Node
     found = impacts(tables["impact"]) if "impact" in tables else []
     if not found:
         return
-    worst = max(found, key=lambda impact: impact.mean)
 
     def ends(impact: Impact) -> Ends:
         return ends_of(impact.mean, impact.low, impact.high, whole.clock)
 
+    sure = [impact for impact in found if impact.mean > ALIKE and ends(impact)[0] > 1]
+    worst = max(sure or found, key=lambda impact: impact.mean)
     widest = max(found, key=lambda impact: ends(impact)[1])
     shared, certain = _shared(whole, tables.get("victims"), nodes_of)
-    felt = worst.mean > ALIKE and ends(worst)[0] > 1
+    felt = bool(sure)
     calm = not felt and ends(widest)[1] < ALIKE
     if felt:
         headline = (
@@ -113,7 +115,7 @@ def _shared(whole: Summary, roles: Grid | None, nodes_of: NodesOf) -> tuple[str,
     of_victims = {nodes.of[rank] for rank in range(whole.ranks) if roles.median[rank] == 1}
     of_others = {nodes.of[rank] for rank in range(whole.ranks) if roles.median[rank] == 0}
     if nodes.count(whole.ranks) == 1:
-        return "All ranks are on one node: they share its memory and its caches, no network.", True
+        return ONE_NODE, True
     if of_victims & of_others:
         return (
             "Some victims share a node with congesting ranks, so the limit may be NIC, memory, links or "

@@ -9,20 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from kiviat.analysis.aggregate.nodes import Nodes, Pair
 from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.tables import Grid
 from kiviat.analysis.findings.finding import (
     ALIKE,
+    ONE_NODE,
     SHARED_CORES,
     UNKNOWN_NODES,
     Ends,
     Evidence,
     Finding,
-    apart,
     cannot_say,
     differs,
     ends,
     evidence,
+    extremes,
     quotient_ends,
 )
 from kiviat.analysis.findings.shared_resource import ENOUGH, Verdict, far_pairs, near_pairs, shared
@@ -39,14 +43,14 @@ _RESOURCES = {
 }
 
 
-def findings(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Finding]:
+def findings(summaries: Sequence[Summary], grids: Sequence[Grid], nodes_of: NodesOf) -> Iterator[Finding]:
     """Return all findings about contention in one run; `nodes_of` returns the nodes of its ranks."""
     sharing = list(_sharing(summaries, nodes_of))
     yield from map(_shared, sharing)
     yield from _b_eff(summaries, nodes_of, sharing)
     yield from _rings(summaries, nodes_of)
     yield from _phases(summaries, nodes_of)
-    yield from _halves(summaries)
+    yield from _halves(summaries, grids)
 
 
 def chosen(summaries: Sequence[Summary], benchmark: str, metric: str, **axes: str) -> Summary | None:
@@ -106,12 +110,12 @@ def _verdict(share: float, of: Ends, pairs: Sequence[Pair], nodes: Nodes | None,
     """Return what limits the pairs; "unclear" if the interval of their share contains the limit `ENOUGH`."""
     if of[0] < ENOUGH <= of[1]:
         return Verdict("unclear", f"Without contention, each pair would keep {_percent(ENOUGH)} or more.")
-    return shared(share, pairs, nodes, where.oversubscribed)
+    return shared(share, of, pairs, nodes, where.oversubscribed)
 
 
 def _shared(sharing: Sharing) -> Finding:
     resource = sharing.verdict.resource
-    keeps = f"{sharing.what} at once keep {_percent(sharing.share)} of the bandwidth of one alone"
+    keeps = f"with {sharing.what} at once, each keeps {_percent(sharing.share)} of the bandwidth of one alone"
     if resource == "none":
         return Finding(
             "shared-resource",
@@ -129,7 +133,7 @@ def _shared(sharing: Sharing) -> Finding:
     return Finding(
         "shared-resource",
         importance,
-        f"{keeps}{points}",
+        f"{keeps[:1].upper()}{keeps[1:]}{points}",
         sharing.verdict.reason,
         sharing.evidence,
         factor=1 / sharing.share if sharing.share > 0 else None,
@@ -177,7 +181,7 @@ def _why(factor: float, loaded: Summary, nodes: Nodes | None, sharing: Sequence[
     if nodes is None:
         return UNKNOWN_NODES
     if nodes.count(loaded.ranks) == 1:
-        return "All ranks are on one node: they share its memory and its caches, no network."
+        return ONE_NODE
     same = [one for one in sharing if one.ranks == loaded.ranks and one.verdict.resource in _RESOURCES]
     words = " and ".join(dict.fromkeys(_RESOURCES[one.verdict.resource] for one in same))
     told = f"Simultaneous pairs point to {words}." if words else ""
@@ -279,21 +283,27 @@ def _crossing_of_phases(ratio: Summary, nodes: Nodes | None) -> str:
     )
 
 
-def _halves(summaries: Sequence[Summary]) -> Iterator[Finding]:
+def _halves(summaries: Sequence[Summary], grids: Sequence[Grid]) -> Iterator[Finding]:
+    """Compare random halves of the ranks, which are the same in all launches."""
     worst = chosen(summaries, "bisection", "random_bandwidth_min")
     best = chosen(summaries, "bisection", "random_bandwidth_max")
-    if not (worst and best and worst.ranks > 2) or not (
-        worst.median * ALIKE < best.median and apart(worst, best)
-    ):
+    if not (worst and best and worst.ranks > 2):
         return
+    rates = next((grid for grid in grids if (grid.case, grid.name) == (worst.case, "bandwidth")), None)
+    if rates is None:
+        return
+    differ = extremes(rates, np.array([name != "fixed" for name in rates.values_of("halves")]))
+    if differ is None:
+        return
+    low, high = (format_value(rate, rates.unit) for rate in differ)
     yield Finding(
         "bisection",
         0.45,
-        f"Bisection bandwidth depends on the halves: {_rate(worst)} to {_rate(best)} between random halves",
+        f"Bisection bandwidth depends on the halves: {low} to {high} between random halves",
         f"Both directions, {worst.ranks} ranks. Random halves differ in the number of pairs that leave their "
         "node and in the links that they cross; the totals alone cannot tell which of the two matters.",
         evidence(worst, best),
-        factor=best.median / worst.median,
+        factor=differ[1] / differ[0],
     )
 
 

@@ -6,7 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.tables import Grid
 from kiviat.record.units import axis_text, counted, format_size, three_digits
 
 Evidence = tuple[tuple[str, str], ...]
@@ -16,6 +20,7 @@ ALIKE = 1.15  # ratios up to it count as equal
 # Why a cause cannot be named.
 SHARED_CORES = "With more ranks than cores they also share processors, so the cause cannot be determined."
 UNKNOWN_NODES = "Which ranks share a node is unknown, so the shared resource cannot be determined."
+ONE_NODE = "All ranks are on one node: they share its memory and its caches, no network."
 # Subject of each kind of finding in the sentence "Cannot say …".
 ABOUT = {
     "contention": "what it costs that all ranks communicate",
@@ -25,6 +30,8 @@ ABOUT = {
     "bisection": "whether bisection bandwidth depends on the halves",
     "congestion": "what traffic of other ranks costs",
     "distance": "whether short messages take longer to the farthest rank than to the nearest",
+    "pairs": "whether some pairs of ranks are slower than others",
+    "threads": "what simultaneous threads cost",
     "both-ways": "what messages both ways at once cost",
     "slow-collective": "whether collectives are slow",
     "power-of-two": "whether numbers of ranks other than powers of two are slow",
@@ -73,6 +80,27 @@ def quotient_ends(above: Summary, below: Summary) -> Ends:
     """Return the least and the largest quotient of values in the intervals of two positive medians."""
     (low, high), (least, most) = ends(above), ends(below)
     return low / most, high / least if least else math.inf
+
+
+def extremes(grid: Grid, cells: NDArray[np.bool_]) -> tuple[float, float] | None:
+    """Return the least and the largest median of some `cells` of a table; None if they do not differ.
+
+    They do if they are `ALIKE` times apart, and their intervals over launches do not overlap. The minimum and
+    the maximum within each launch would differ by chance alone.
+    """
+    cells = cells & np.isfinite(grid.median)
+    if not cells.any():
+        return None
+    values = grid.median[cells]
+    least, most = int(values.argmin()), int(values.argmax())
+
+    def interval(place: int) -> Ends:
+        low, high = (None if bound is None else float(bound[cells][place]) for bound in (grid.low, grid.high))
+        return ends_of(float(values[place]), low, high, grid.clock)
+
+    low, high = float(values[least]), float(values[most])
+    differ = high > ALIKE * low > 0 and interval(least)[1] < interval(most)[0]
+    return (low, high) if differ else None
 
 
 def apart(lower: Summary, higher: Summary) -> bool:

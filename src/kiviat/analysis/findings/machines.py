@@ -1,8 +1,8 @@
 """Findings that compare several machines: leaders, crossings of curves, and relative costs.
 
 Two values count as different if their intervals do not overlap and they differ by at least a tenth; measured
-values without an interval do not. Results of oversubscribed cores, and those disturbed by other programs, are
-ignored.
+values without an interval do not, nor do measurements whose calls start differently. Results of
+oversubscribed cores, and those disturbed by other programs, are ignored.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 from kiviat.analysis.aggregate.nodes import nodes_of
-from kiviat.analysis.aggregate.summary import Summary
+from kiviat.analysis.aggregate.summary import MIXED, Summary
 from kiviat.analysis.findings.finding import Evidence, Finding, apart, quotient_ends
+from kiviat.analysis.hpcc.quantities import ORIGINS
 from kiviat.record.run import Run
 from kiviat.record.traits import TraitsByName
 from kiviat.record.units import counted, format_size, format_value, listed, three_digits
@@ -132,7 +133,13 @@ def _better(one: Summary, other: Summary) -> float:
 
 
 def _apart(one: Summary, other: Summary) -> bool:
-    """Return whether two values differ by at least a tenth, and their intervals do not overlap."""
+    """Return whether two values differ by at least a tenth, and their intervals do not overlap.
+
+    Measurements whose calls start differently are not compared.
+    """
+    measured = {one.clock, other.clock} == {"wall"}
+    if measured and (one.sync != other.sync or one.sync == MIXED):
+        return False
     low, high = sorted((one, other), key=lambda each: each.median)
     return apart(low, high) and high.median > _APART * low.median
 
@@ -160,7 +167,7 @@ def _leaders(of: Sequence[_Series]) -> Iterator[Finding]:
         if not _apart(first, second):
             continue
         behind = ", ".join(
-            f"{_times(_better(first, here[name]))} {_than(first)} than {name} ({_value(here[name])})"
+            f"{_times(_better(first, here[name]))} {_as(first)} {name} ({_value(here[name])})"
             for name in order[1:]
         )
         finding = Finding(
@@ -193,13 +200,12 @@ def _crossings(of: Sequence[_Series]) -> Iterator[Finding]:
                 below, above = (a, b) if before > 1 else (b, a)
                 size = min(max(before, 1 / before), max(after, 1 / after))
                 points = [series.values[name][x] for x in (left, right) for name in (below, above)]
-                than = _than(points[0])
                 finding = Finding(
                     "crossing",
                     min(0.7, 0.45 + 0.1 * math.log2(size)),
                     f"{series.what}: {below} is ahead up to {series.at(left)}, {above} from "
                     f"{series.at(right)} on",
-                    f"{below} is {_times(_better(points[0], points[1]))} {than} on the one side, {above} "
+                    f"{below} has {_times(_better(points[0], points[1]))} the speed on the one side, {above} "
                     f"{_times(_better(points[3], points[2]))} on the other. {_origin(points)}",
                     _evidence(points),
                 )
@@ -240,8 +246,8 @@ def _oncoming(machines: Sequence[Machine]) -> Iterator[Finding]:
     yield Finding(
         "oncoming",
         0.45 + 0.2 * (worst - least),
-        f"An oncoming message of {format_size(size)} costs {order[0]} {100 * worst:.0f} % of its bandwidth, "
-        f"{order[-1]} {100 * least:.0f} %",
+        f"Messages of {format_size(size)} both ways at once cost {order[0]} {100 * worst:.0f} % of its "
+        f"bandwidth one way, {order[-1]} {100 * least:.0f} %",
         f"PingPing against PingPong of the same ranks: {each}. Half duplex would lose 50 %. "
         f"{_origin(points)}",
         _evidence(points),
@@ -350,12 +356,14 @@ def _second_node(machines: Sequence[Machine], of: Sequence[_Series]) -> Iterator
     runs = {machine.label: {run.id: run for run in machine.runs} for machine in machines}
     best: dict[str, tuple[float, Finding]] = {}
     for series in of:
-        steps: dict[str, tuple[float, Summary, Summary]] = {}
+        by_ranks: dict[tuple[int, int], dict[str, tuple[float, Summary, Summary]]] = {}
         for name, own in series.values.items():
             for left, right in pairwise(sorted(own)):
                 counts = [_nodes(runs[name], own[x]) for x in (left, right)]
-                if left > 1 and counts[0] == 1 and counts[1] is not None and counts[1] > 1:
-                    steps[name] = 1 / _better(own[right], own[left]), own[left], own[right]
+                if left > 1 and counts == [1, 2]:
+                    step = 1 / _better(own[right], own[left]), own[left], own[right]
+                    by_ranks.setdefault((left, right), {})[name] = step
+        steps = max(by_ranks.values(), key=len, default={})
         if len(steps) < 2:
             continue
         order = sorted(steps, key=lambda name: -steps[name][0])
@@ -403,7 +411,12 @@ def _not_monotonic(over_ranks: Sequence[_Series], over_bytes: Sequence[_Series])
                 if after.median < before.median and _apart(before, after):
                     dip = before.median / after.median, before, after
                     dips[name] = max(dips.get(name, dip), dip, key=lambda each: each[0])
-        steady = [name for name in series.values if name not in dips and len(series.values[name]) > 1]
+        steady = [
+            name
+            for name, own in series.values.items()
+            if len(own) > 1
+            and all(a.median <= _APART * b.median for a, b in pairwise(own[x] for x in sorted(own)))
+        ]
         if not dips or not steady:
             continue
         worst = max(dips, key=lambda name: dips[name][0])
@@ -412,9 +425,9 @@ def _not_monotonic(over_ranks: Sequence[_Series], over_bytes: Sequence[_Series])
         finding = Finding(
             "not-monotonic",
             min(0.65, 0.4 + 0.1 * math.log2(factor)),
-            f"{series.what}: {worst} is {_times(factor)} faster at {series.at(y)} than at {series.at(x)}",
+            f"{series.what}: {worst} is {_times(factor)} as fast at {series.at(y)} as at {series.at(x)}",
             f"{_value(left)} and {_value(right)}: another algorithm or protocol. {listed(steady)} "
-            f"{'rises' if len(steady) == 1 else 'rise'} throughout. {_origin([left, right])}",
+            f"{'does' if len(steady) == 1 else 'do'} not become faster. {_origin([left, right])}",
             _evidence((left, right)),
         )
         if (series.benchmark, series.by) not in best or factor > best[series.benchmark, series.by][0]:
@@ -430,15 +443,16 @@ def _times(factor: float) -> str:
     return f"{three_digits(factor)} times"
 
 
-def _than(one: Summary) -> str:
-    return "faster" if one.better == "lower" else "more"
+def _as(one: Summary) -> str:
+    return "as fast as" if one.better == "lower" else "as much as"
 
 
 def _origin(points: Iterable[Summary]) -> str:
-    clocks = {one.clock for one in points}
-    if clocks == {"simulated"}:
-        return "All values are predicted."
-    return "Predicted and measured values are compared." if "simulated" in clocks else ""
+    """Return where values come from, unless all were measured."""
+    origins = sorted({ORIGINS[one.clock] for one in points}, reverse=True)
+    if len(origins) > 1:
+        return f"{listed(origins).capitalize()} values are compared."
+    return "" if origins == ["measured"] else f"All values are {origins[0]}."
 
 
 def _evidence(points: Iterable[Summary]) -> Evidence:

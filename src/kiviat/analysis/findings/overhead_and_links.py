@@ -16,7 +16,9 @@ from kiviat.analysis.findings.finding import (
     apart,
     cannot_say,
     differs,
+    ends,
     evidence,
+    extremes,
     quotient_ends,
 )
 from kiviat.record.units import format_size, format_value, three_digits
@@ -37,7 +39,7 @@ def findings(
     """Return all findings of this kind about one run."""
     yield from _sick(summaries, grids, host_of)
     yield from _distance(summaries, nodes_of)
-    yield from _pairs(summaries)
+    yield from _pairs(summaries, grids)
     yield from _overhead(summaries)
     yield from _noise(summaries, grids, host_of)
     yield from _threads([summary for summary in summaries if not summary.oversubscribed])
@@ -59,11 +61,12 @@ def _sick(summaries: Sequence[Summary], grids: Sequence[Grid], host_of: HostOf) 
     told = "; ".join(_one_sick(one, host_of) for one in named[:5])
     certain = 2 * first.found > first.launches and not worst.oversubscribed
     crowded = " With more ranks than cores, this may be chance." if worst.oversubscribed else ""
+    what = _with_hosts(first.what, host_of)
     yield Finding(
         "sick-links",
         0.86 if certain else 0.5,
-        f"{_with_hosts(first.what, host_of)} is {three_digits(first.factor)} times as slow as others in "
-        f"{first.of}{others}".replace("rank", "Rank", 1).replace("link", "Link", 1),
+        f"{what[:1].upper()}{what[1:]} is {three_digits(first.factor)} times as slow as others in "
+        f"{first.of}{others}",
         f"{told}.{crowded}",
         evidence(worst),
         "warning" if certain else "info",
@@ -106,12 +109,13 @@ def _distance(summaries: Sequence[Summary], nodes_of: NodesOf) -> Iterator[Findi
     detail = f"{_value(near)} from rank 0 to rank 1, {_value(far)} to the farthest, 8 B"
     if rates[0] and rates[1]:
         detail += f"; {_value(rates[0])} against {_value(rates[1])} for long messages"
-    where = _where(nodes_of, near.ranks)
+    where = _where(nodes_of, near.ranks, causes=bool(differ) and not near.oversubscribed)
     known = [summary for summary in (near, far, *rates) if summary]
-    yield Finding("distance", importance, headline, f"{detail}. {where}", evidence(*known))
+    found = None if differ is None else factor if differ else ALIKE
+    yield Finding("distance", importance, headline, f"{detail}. {where}", evidence(*known), factor=found)
 
 
-def _pairs(summaries: Sequence[Summary]) -> Iterator[Finding]:
+def _pairs(summaries: Sequence[Summary], grids: Sequence[Grid]) -> Iterator[Finding]:
     """Compare the fastest pair of ranks with the slowest."""
     fast, slow, least, most = (
         chosen(summaries, "all_pairs", metric)
@@ -119,32 +123,40 @@ def _pairs(summaries: Sequence[Summary]) -> Iterator[Finding]:
     )
     if not (fast and slow and least and most) or fast.ranks < 3:
         return
-    factor = slow.median / fast.median
+    times = next((grid for grid in grids if (grid.case, grid.name) == (fast.case, "latency")), None)
+    differ = extremes(times, np.isfinite(times.median)) if times else None
+    if times is None or differ is None:
+        return
+    factor = differ[1] / differ[0]
+    low, high = (format_value(time, times.unit) for time in differ)
     yield Finding(
         "pairs",
         0.4 + 0.2 * min(1.0, abs(factor - 1) / 5),
         f"The slowest of all pairs of ranks has {three_digits(factor)} times the latency of the fastest",
-        f"{_value(fast)} to {_value(slow)} for 8 B, {_value(most)} to {_value(least)} for long messages. The "
-        "maps show which pairs are slow.",
+        f"{low} to {high} for 8 B, {_value(most)} to {_value(least)} for long messages. The maps show which "
+        "pairs are slow.",
         evidence(fast, slow, least, most),
+        factor=factor,
     )
 
 
-def _where(nodes_of: NodesOf, ranks: int) -> str:
+def _where(nodes_of: NodesOf, ranks: int, causes: bool) -> str:
+    """Return which ranks share a node, and whether the network `causes` a difference."""
     nodes = nodes_of(ranks)
     if nodes is None:
         return "Which ranks share a node is unknown."
     if nodes.count(ranks) == 1:
         return "All ranks are on one node: no network is involved."
+    caused = " causes the difference" * causes
     if nodes.near(0, 1):
         if nodes.near(0, ranks // 2):
             return "Rank 0 and the farthest share a node: no network is involved."
-        return "Ranks 0 and 1 share a node, the farthest is on another: the network causes the difference."
+        return f"Ranks 0 and 1 share a node, the farthest is on another{': the network' * causes}{caused}."
     if nodes.near(0, ranks // 2):
-        return (
-            "The farthest rank shares the node of rank 0, rank 1 does not: the network causes the difference."
-        )
-    return "Ranks 0 and 1 are on different nodes, too: the path through the network causes the difference."
+        where = "The farthest rank shares the node of rank 0, rank 1 does not"
+        return f"{where}{': the network' * causes}{caused}."
+    where = "Ranks 0 and 1 are on different nodes, too"
+    return f"{where}{': the path through the network' * causes}{caused}."
 
 
 def _overhead(summaries: Sequence[Summary]) -> Iterator[Finding]:
@@ -161,6 +173,7 @@ def _overhead(summaries: Sequence[Summary]) -> Iterator[Finding]:
         for side, available in left.items()
     )
     least = min(left.values(), key=lambda available: available.median)
+    low, high = ends(least)
     size = format_size(least.bytes)
     detail = "Corrected for the bias of the method's barrier. "
     disturbed = least.median < _DISTURBED
@@ -172,13 +185,16 @@ def _overhead(summaries: Sequence[Summary]) -> Iterator[Finding]:
             "alone: other processes use these processors, so the overhead cannot be determined. Measure with "
             "a processor for each rank."
         )
-    elif (least.high if least.high is not None else least.median) < _LITTLE_LEFT:
+    elif high < _LITTLE_LEFT:
         detail += (
             "Either the processor moves the data, or messages progress only within MPI calls; this benchmark "
             "cannot distinguish the two. Computation hides little of such communication."
         )
-    else:
+    elif low >= _LITTLE_LEFT:
         detail += "Such messages cost computation little."
+    else:
+        why = "launches differ too much, or are too few"
+        detail += f"Whether computation hides such messages cannot be said: {why}."
     told = not (least.oversubscribed or disturbed)
     importance = 0.35 + 0.25 * min(1.0, max(0.0, 1 - least.median / 100)) * told
     yield Finding(
@@ -241,6 +257,7 @@ def _threads(summaries: Sequence[Summary]) -> Iterator[Finding]:
                 f"{_value(one)} with one thread, {_value(single)} without MPI_THREAD_MULTIPLE "
                 f"({format_size(one.bytes)}).",
                 evidence(one, single),
+                factor=factor,
             )
     if one and several and (one.bytes, one.ranks) == (several.bytes, several.ranks):
         factor = several.median / one.median
@@ -252,6 +269,7 @@ def _threads(summaries: Sequence[Summary]) -> Iterator[Finding]:
                 f"{_value(several)} per thread for all at once, {_value(one)} for one alone "
                 f"({format_size(one.bytes)}).",
                 evidence(several, one),
+                factor=factor,
             )
 
 

@@ -13,7 +13,8 @@ from functools import cache
 from kiviat.analysis.aggregate.curves import bandwidth, curve, half_bandwidth_size, size_of, time_at
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.findings.contention import NodesOf
-from kiviat.analysis.findings.finding import Finding, apart, evidence, named
+from kiviat.analysis.findings.finding import Finding, apart, ends, evidence, named
+from kiviat.analysis.hpcc.quantities import ORIGINS
 from kiviat.analysis.loggp import eager_limit, fit_loggp, pieces_of, switch_where, switch_words
 from kiviat.analysis.statistics.changepoints import Switch
 from kiviat.record.plain import whole_number
@@ -45,19 +46,20 @@ def findings(
     yield from _half_bandwidth(pingpong, {one.case for one in fair if one.metric == "bandwidth"})
     yield from _switches(pingpong, caches)
     yield from _poor_fit(fair, pingpong)
-    far = _between_nodes(fair, nodes_of)
+    calm = [summary for summary in fair if not summary.disturbed]
+    near, far = curve(calm, "pingpong"), _between_nodes(calm, nodes_of)
 
     @cache
     def one_way(ranks: int) -> Sequence[Summary]:
         """Return the ping-pong of ranks 0 and 1, or one between nodes if the ranks are on several."""
         nodes = nodes_of(ranks)
         if ranks <= 2 or (nodes is not None and nodes.count(ranks) == 1):
-            return pingpong
+            return near
         return () if nodes is None else far
 
-    yield from _both_ways(fair, one_way)
-    yield from _slow_collective(fair, one_way)
-    yield from _odd_ranks(fair)
+    yield from _both_ways(calm, one_way)
+    yield from _slow_collective(calm, one_way)
+    yield from _odd_ranks(calm)
 
 
 def _between_nodes(summaries: Sequence[Summary], nodes_of: NodesOf) -> list[Summary]:
@@ -86,8 +88,10 @@ def _headline(points: Sequence[Summary]) -> Iterator[Finding]:
     if smallest.oversubscribed:
         headline += ", oversubscribed"
     detail = "Half a round trip of a ping-pong"
-    if not predicted:
-        detail += f"; median of {smallest.launches} launches"
+    if smallest.clock == "reported":
+        detail += "; reported by another program"
+    elif not predicted:
+        detail += f"; median of {counted(smallest.launches, 'launch')}"
     if smallest.low is not None:
         detail += f", interval {_time(smallest.low)} to {_time(smallest.high)}"
     last = points[-1]
@@ -119,8 +123,8 @@ def _switches(points: Sequence[Summary], caches: Sequence[Cache]) -> Iterator[Fi
     for switch in pieces.switches:
         where = switch_where(switch)
         below, above = at[switch.below], at[switch.above]
-        ends = ((below, switch.below), (above, switch.above))
-        times = ", ".join(f"{_time(point.median)} at {format_size(size)}" for point, size in ends)
+        sides = ((below, switch.below), (above, switch.above))
+        times = ", ".join(f"{_time(point.median)} at {format_size(size)}" for point, size in sides)
         cache = near_cache(switch, caches)
         if switch.kind == "jump":
             name = "Cache limit" if cache and switch.factor > 1 else "Protocol switch"
@@ -184,6 +188,7 @@ def _both_ways(summaries: Sequence[Summary], one_way: _OneWay) -> Iterator[Findi
             return point.median / (messages * alone[size_of(point)].median)
 
         worst = max(points, key=cost)
+        slow = ends(worst)[0] > _SLOW_BOTH_WAYS * messages * alone[size_of(worst)].median
         yield Finding(
             "both-ways",
             0.35 + 0.15 * min(1.0, max(0.0, cost(worst) - 1)),
@@ -193,7 +198,7 @@ def _both_ways(summaries: Sequence[Summary], one_way: _OneWay) -> Iterator[Findi
             f"{_time(alone[size_of(worst)].median)} for one in the ping-pong. 1 means full duplex, 2 half "
             "duplex.",
             evidence(worst, alone[size_of(worst)]),
-            "warning" if cost(worst) > _SLOW_BOTH_WAYS else "info",
+            "warning" if slow else "info",
             cost(worst),
         )
 
@@ -216,9 +221,8 @@ def _slow_collective(summaries: Sequence[Summary], one_way: _OneWay) -> Iterator
             continue
         messages = _messages(summary.benchmark, summary.ranks)
         one = time_at(one_way(summary.ranks), size_of(summary))
-        if messages and one:
+        if messages and one and ends(summary)[0] > _SLOW_COLLECTIVE * messages * one:
             slow.append((summary.median / (messages * one), summary, messages, one))
-    slow = [entry for entry in slow if entry[0] > _SLOW_COLLECTIVE]
     if not slow:
         return
     slow.sort(key=lambda entry: -entry[0])
@@ -227,8 +231,8 @@ def _slow_collective(summaries: Sequence[Summary], one_way: _OneWay) -> Iterator
         "slow-collective",
         min(0.75, 0.5 + 0.1 * math.log2(factor / _SLOW_COLLECTIVE)),
         f"{named(worst)} takes {_times(factor)} as long as the ping-pong suggests",
-        f"{_time(worst.median)} {_how(worst)}; the {counted(messages, 'message')} in succession of a "
-        f"textbook algorithm would take {_time(messages * one)}. {counted(len(slow), 'case')} above "
+        f"{_time(worst.median)} {ORIGINS[worst.clock]}; the {counted(messages, 'message')} in succession of "
+        f"a textbook algorithm would take {_time(messages * one)}. {counted(len(slow), 'case')} above "
         f"{_times(_SLOW_COLLECTIVE)}. The estimate ignores contention and arithmetic; try another algorithm "
         "or another binding.",
         evidence(*(entry[1] for entry in slow)),
@@ -265,10 +269,6 @@ def _odd_ranks(summaries: Sequence[Summary]) -> Iterator[Finding]:
         evidence(*(entry[1] for entry in odd)),
         factor=factor,
     )
-
-
-def _how(summary: Summary) -> str:
-    return "predicted" if summary.clock == "simulated" else "measured"
 
 
 def _time(seconds: float | None) -> str:

@@ -36,7 +36,8 @@ def _hpl(summaries: Sequence[Summary], run: Run) -> Iterator[Finding]:
         return
     predicted = own.clock == "simulated"
     headline = f"HPL {format_value(hpl.value, hpl.unit)} on {counted(own.ranks, 'rank')}"
-    headline = f"Predicted: {headline}" if predicted else headline
+    if predicted:
+        headline = f"Predicted{', extrapolated to full memory' * bool(hpl.extrapolated)}: {headline}"
     evidence = [(own.case, own.metric)]
     if dgemm and beside and not (predicted or own.disturbed or beside.disturbed):
         headline += f": {100 * hpl.value / (own.ranks * dgemm.value):.0f} % of their DGEMM rate"
@@ -90,13 +91,17 @@ def _messages(summaries: Sequence[Summary], grids: Sequence[Grid], traits: Trait
     headline = f"{predicted}{_name(first)} spends {100 * most:.0f} % of its time in messages"
     if len(found) > 1:
         headline += f", {_name(last)} {100 * least:.0f} %"
-    others = ", ".join(f"{_name(rate)} {100 * share:.0f} %" for share, rate in found)
+    alike = len({rate.ranks for _, rate in found}) == 1
+    others = ", ".join(
+        f"{_name(rate)} {100 * share:.0f} %{'' if alike else f' on {rate.ranks}'}" for share, rate in found
+    )
+    where = counted(first.ranks, "rank") if alike else "the most ranks of each"
     yield Finding(
         "time-in-messages",
         0.72,
         headline,
-        "Share of the time of an average rank, with waiting for other ranks, on "
-        f"{counted(first.ranks, 'rank')}" + (f": {others}." if len(found) > 1 else "."),
+        f"Share of the time of an average rank, with waiting for other ranks, on {where}"
+        + (f": {others}." if len(found) > 1 else "."),
         tuple((rate.case, rate.metric) for _, rate in found),
     )
 

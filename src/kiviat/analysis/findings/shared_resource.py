@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kiviat.analysis.aggregate.nodes import Nodes, Pair
-from kiviat.analysis.findings.finding import SHARED_CORES, UNKNOWN_NODES
+from kiviat.analysis.findings.finding import SHARED_CORES, UNKNOWN_NODES, Ends
 from kiviat.record.units import three_digits
 
 # Pairs that keep at least this share of one pair's bandwidth are not limited.
@@ -43,8 +43,10 @@ def near_pairs(ranks: int) -> list[Pair]:
     return [(2 * pair, 2 * pair + 1) for pair in range(ranks // 2)]
 
 
-def shared(share: float, pairs: Sequence[Pair], nodes: Nodes | None, oversubscribed: bool) -> Verdict:
-    """Return what limits `pairs`, each of which keeps `share` of one pair's bandwidth."""
+def shared(
+    share: float, of: Ends, pairs: Sequence[Pair], nodes: Nodes | None, oversubscribed: bool
+) -> Verdict:
+    """Return what limits `pairs`; each keeps `share` of one pair's bandwidth, whose interval is `of`."""
     if share >= ENOUGH:
         return Verdict("none", "No shared resource limits them.")
     if oversubscribed:
@@ -67,10 +69,10 @@ def shared(share: float, pairs: Sequence[Pair], nodes: Nodes | None, oversubscri
             "unknown",
             "Some pairs are within a node and some between nodes, so the limit cannot be determined.",
         )
-    return _between_nodes(share, together)
+    return _between_nodes(share, of, together)
 
 
-def _between_nodes(share: float, together: int) -> Verdict:
+def _between_nodes(share: float, of: Ends, together: int) -> Verdict:
     if together == 1:
         return Verdict(
             "network",
@@ -79,6 +81,9 @@ def _between_nodes(share: float, together: int) -> Verdict:
         )
     of_one = share * together
     got = f"Together, the {together} pairs of a node get {three_digits(of_one)} times what one gets alone"
+    low, high = (end * together for end in of)
+    if not (high < _ONE[0] or _ONE[0] <= low <= high <= _ONE[1] or low > _ONE[1]):
+        return Verdict("unknown", f"{got}, but launches differ too much to name the resource.")
     if of_one < _ONE[0]:
         return Verdict(
             "network", f"{got}: the NIC can do more, so links or switches beyond it carry less than that."

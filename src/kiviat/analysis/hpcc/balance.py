@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kiviat.analysis.hpcc.quantities import QUANTITIES, STAYED_IN_CACHE, Quantity, Size, System
+from kiviat.analysis.hpcc.quantities import QUANTITIES, RANGE, STAYED_IN_CACHE, Quantity, Size, System
 from kiviat.record.units import format_bytes, listed
 
 # The paper's rules: systems below this rate have an undue advantage in ratios of results of the whole
@@ -147,6 +147,8 @@ class Balance:
             return STAYED_IN_CACHE
         if low is None:
             return "a single launch has no interval"
+        if self.cells[line][column].meaning.startswith(RANGE):
+            return "too few launches for an interval"
         return "" if low > max(others) else "within the variation between launches"
 
     def share(self, line: int, column: int) -> float | None:

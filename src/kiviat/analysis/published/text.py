@@ -6,7 +6,7 @@ from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.hpcc.balance import AXES
 from kiviat.analysis.published.question import Point, Row, Value
 from kiviat.analysis.published.verdict import CANNOT_TELL, Verdict
-from kiviat.record.published import Fact
+from kiviat.record.published import Fact, System
 from kiviat.record.units import UNAVAILABLE, counted, format_size, format_value, three_digits
 
 _RELATIONS = {"=": "", "ratio=": "", "<=": "≤ ", "ratio<=": "≤ ", ">=": "≥ ", "ratio>": "> ", "ratio~": "~ "}
@@ -15,15 +15,15 @@ _SHOWN = {"ratio~<": "~ ", "~<": "~ ", **_RELATIONS}
 
 def about_text(row: Row) -> str:
     """Return a description of a row, such as "b_eff per proc, 256 processes, 1 MB"."""
-    system = row.system
-    count = system.processes_range or (str(system.processes) if system.processes else "")
-    words = [
-        row.fact.benchmark,
-        row.fact.metric,
-        f"{count} processes" if count else "",
-        row.fact.message_size,
-    ]
-    return ", ".join(word for word in words if word)
+    words = (row.fact.benchmark, row.fact.metric, processes_text(row.system), row.fact.message_size)
+    return ", ".join(filter(None, words))
+
+
+def processes_text(system: System) -> str:
+    """Return "256 processes", "4-64 processes", or nothing if the number is not published."""
+    if system.processes_range:
+        return f"{system.processes_range} processes"
+    return f"{system.processes} process{'es' * (system.processes != 1)}" if system.processes else ""
 
 
 def statement_text(row: Row) -> str:

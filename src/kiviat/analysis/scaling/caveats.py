@@ -37,8 +37,8 @@ def _disturbed(curve: Curve) -> Iterator[str]:
     disturbed = [point.ranks for point in curve.points if point.disturbed]
     if disturbed:
         yield (
-            f"{_ranks(disturbed)} disturbed by other programs: no law is fitted to that, and speedup over "
-            "or by it says nothing of the machine"
+            f"{_ranks(disturbed)} disturbed by other programs: no law is fitted to these points, and "
+            "speedups that involve them say nothing about the machine"
         )
 
 
@@ -64,7 +64,7 @@ def _superlinear(curve: Curve, runs: Sequence[Run]) -> Iterator[str]:
 
 def _is_above_linear(point: Point) -> bool:
     """Return whether efficiency exceeds 100 % by more than chance, or than 2 % where chance is unknown."""
-    least = point.efficiency.low
+    least = point.efficiency.low if point.meaning == "95 %" else None
     return point.efficiency.value > 1 + _ABOVE if least is None else least > 1
 
 
@@ -106,7 +106,9 @@ def _shared(curve: Curve, runs: Sequence[Run]) -> Iterator[str]:
         yield "emulated nodes share the processors of one machine: their ranks may wait for one another"
     limits = [run.machine.cpu_limit for run in runs]
     limit = min((one for one in limits if one is not None), default=None)
-    if limit is not None and limit < max((point.ranks for point in fair), default=0):
+    shared = any(run.substrate == "emulated" for run in runs)  # by all nodes
+    of_machine = [point.ranks / (1 if shared else point.nodes or 1) for point in fair]
+    if limit is not None and limit < max(of_machine, default=0):
         yield f"a control group grants the time of {three_digits(limit)} processors only"
 
 
@@ -157,9 +159,10 @@ def _clock(curve: Curve, runs: Sequence[Run], grids: Sequence[Grid]) -> Iterator
         slowest, fastest = min(clocks, key=lambda p: clocks[p]), max(clocks, key=lambda p: clocks[p])
         if clocks[fastest] > (1 + _CLOCK_CHANGE) * clocks[slowest]:
             yield (
-                f"the clock changed with the ranks: {three_digits(clocks[fastest] / 1e9)} GHz on {fastest}, "
-                f"{three_digits(clocks[slowest] / 1e9)} GHz on {slowest}; a part of the lost efficiency "
-                "is the processor's, not the program's"
+                "cycles in user code per second changed with the ranks: "
+                f"{three_digits(clocks[fastest] / 1e9)} G/s on {fastest}, "
+                f"{three_digits(clocks[slowest] / 1e9)} G/s on {slowest}; the clock was lower, or ranks "
+                "waited in the kernel"
             )
         return
     governors = {run.machine.governor for run in runs}
@@ -177,7 +180,7 @@ def _clock(curve: Curve, runs: Sequence[Run], grids: Sequence[Grid]) -> Iterator
 
 
 def _hertz(point: Point, grids: Sequence[Grid]) -> float | None:
-    """Return the mean clock frequency of a rank in Hz, from counters of the kernel; None without counters."""
+    """Return a rank's mean cycles in user code per second of its longest kernel; None without counters."""
     own = {grid.name: grid for grid in grids if (grid.run, grid.case) == (point.run, point.case)}
     counters, times = own.get("counters"), own.get("kernel_time")
     if counters is None or times is None or "cycles" not in counters.values_of("counter"):

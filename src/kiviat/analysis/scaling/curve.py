@@ -127,6 +127,11 @@ class Curve:
         """The largest number of ranks."""
         return self.points[-1].ranks
 
+    @property
+    def how(self) -> str:
+        """How its values were made: "measured", "simulated", or "reported" by another program."""
+        return "measured" if self.clock == "wall" else self.clock
+
     def predicted(self, fit: Fit, ranks: float) -> tuple[float, float | None, float | None]:
         """Return the quantity predicted by a law, with its 95 % band."""
         time, low, high = fit.time(ranks)

@@ -189,7 +189,7 @@ def power_of(
         origin = "unavailable" if watts is None else "declared"
     elif (measured := of_kernel(tables.get("power"), summary)) is not None:
         watts, joules = measured, of_kernel(tables.get("energy"), summary)
-        origin, words = ("measured" if note.startswith("measured") else "declared"), note
+        origin, words = ("declared" if note.startswith("declared") else "measured"), note
     if watts is None:
         return Power(None, None, None, origin, words)
     if joules is None and (time := summary.median if summary.unit == "s" else seconds) is not None:

@@ -57,7 +57,6 @@ def _equals(study: Study, curve: Curve, other: Curve) -> Iterator[Equal]:
     if why := different(study, curve, other) or nothing:
         yield Equal(curve.label, other.label, other.points[-1].ranks, None, None, None, why)
         return
-    how = "simulated" if curve.clock == "simulated" else "measured"
     left_out = _left_out(curve.points)
     for point in other.points:
         if not point.fair:
@@ -70,9 +69,9 @@ def _equals(study: Study, curve: Curve, other: Curve) -> Iterator[Equal]:
         if found is not None:
             words = three_digits(found)
         elif wanted < work(study, fair[0])[0]:
-            words = f"fewer than {fair[0].ranks}, beyond what was {how}{left_out}"
+            words = f"exceeded already with {fair[0].ranks}, the fewest {curve.how}{left_out}"
         else:
-            words = f"more than {fair[-1].ranks} do, beyond what was {how}{left_out}"
+            words = f"not reached with up to {fair[-1].ranks}, the most {curve.how}{left_out}"
         yield Equal(
             curve.label,
             other.label,

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -234,9 +234,7 @@ WEAK = (
         (_CONTENTION, _AGREEMENT),
         within=("linear",),
     ),
-    Law(
-        _LOGARITHMIC.name, _LOGARITHMIC.formula, _LOGARITHMIC.columns, _LOGARITHMIC.shapes, within=("linear",)
-    ),
+    replace(_LOGARITHMIC, within=("linear",)),
 )
 LAWS: Mapping[str, tuple[Law, ...]] = {"strong": STRONG, "weak": WEAK}
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.record.traits import Problem, Traits
 from kiviat.record.types import Scalar
-from kiviat.record.units import format_bytes, format_size, three_digits
+from kiviat.record.units import counted, format_bytes, format_size, three_digits
 
 # Sizes that are rounded (to blocks, powers of two, or a grid) count as equal within this relative difference.
 _ALIKE = 0.10
@@ -109,7 +109,9 @@ def kind_of(points: Sequence[Summary], sizes: Sequence[Size | None], traits: Tra
         word = "equal message size per rank" if points[0].bytes is not None else "equal size on each rank"
         return Kind("weak", word)
     if strong:
-        return Kind("strong", f"equal total size ({known[0].words})")
+        words = known[0].words.removesuffix(" a rank")
+        first = f" on each of {counted(points[0].ranks, 'rank')}" if known[0].each else ""
+        return Kind("strong", f"equal total size ({words}{first})")
     spread = " to ".join(three_digits(value) for value in (min(totals), max(totals)))
     of_each = " to ".join(three_digits(value) for value in (min(shares), max(shares)))
     return Kind(None, f"neither the total size ({spread}) nor the size per rank ({of_each}) is constant")

@@ -165,7 +165,7 @@ def _nothing(seen: Mapping[str, set[int]], asked: Selection, left_out: Sequence[
         others = sorted(set(seen) - {most})
         also = f" (and none of {', '.join(others)} on more numbers of ranks)" if others else ""
         return (
-            f"a single point does not scale: {most} was measured on {counts} rank"
+            f"a single point does not scale: {most} ran on {counts} rank"
             f"{'' if counts == '1' else 's'} only{also}; measure other numbers too, as "
             "`kiviat run allreduce -n 2,4,8` does, or name their runs"
         )

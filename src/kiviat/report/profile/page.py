@@ -166,7 +166,7 @@ def _waiting_words(use: WaitUse) -> list[str]:
         return [f"Wait states are unavailable: {use.unavailable}."]
     said = [
         f"Waiting for other ranks takes {format_part(use.of_time)} of the time ({format_part(use.least)} to "
-        f"{format_part(use.most)} over the ranks), {format_part(use.of_mpi)} of that in MPI: "
+        f"{format_part(use.most)} over the ranks), which is {format_part(use.of_mpi)} of the time in MPI: "
         f"{format_value(use.mean_s, 's')} per rank."
     ]
     if use.causes:

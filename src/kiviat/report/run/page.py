@@ -148,6 +148,7 @@ def render(runs: Sequence[Run], rows: Iterable[Row], grids: Sequence[Grid] = ())
         ],
         summary=tables.summary(told, headlines) if len(runs) == 1 else across[0].headline if across else "",
         front=shown,
+        reported={label.clock for label in labels} == {"reported"},
         main_findings=tables.main_findings(told),
         findings=tables.good_first(told),
         across=across,

@@ -61,7 +61,7 @@ def power_columns(study: Study, origin: bool = False) -> list[Column[Point]]:
     return [
         Column(
             "power",
-            lambda point: Cell(point.power.watts, below=point.power.origin or "" if origin else ""),
+            lambda point: Cell(point.power.watts, below=point.power.origin if origin else ""),
             "W",
         ),
         Column("per watt", lambda point: per_watt_text(study, point.power), side=">"),

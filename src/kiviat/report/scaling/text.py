@@ -15,10 +15,6 @@ from kiviat.record.units import UNAVAILABLE, counted, format_range, format_value
 _FAR = 100  # limits beyond this many times the measured number of ranks are omitted
 
 
-def _how(curve: Curve) -> str:
-    return "simulated" if curve.clock == "simulated" else "measured"
-
-
 def energy_text(power: Power) -> str:
     """Return the origin of the power, or why it is unavailable."""
     return f"unavailable: {power.words}" if power.origin == "unavailable" else power.words
@@ -41,7 +37,13 @@ def _problem(study: Study) -> str:
 
 
 def result_text(study: Study) -> str:
-    """Return the speedup and the efficiency of each curve on its most ranks, "" without fair points."""
+    """Return the speedup and the efficiency of each curve on its most ranks.
+
+    "" without fair points, and for messages, which are not work that more ranks share.
+    """
+    size = study.curves[0].points[0].size
+    if study.bytes is not None or (size is not None and not size.words):
+        return ""
     told = []
     for curve in study.curves:
         fair = [point for point in curve.points if point.fair]
@@ -59,19 +61,9 @@ def result_text(study: Study) -> str:
 
 def ratio_text(ratio: Ratio, unit: str = "1") -> str:
     """Return "3.85 (3.80 – 3.91)"; in percent for unit "%"."""
-    if unit == "%":
-        bounds = (
-            ""
-            if ratio.low is None or ratio.high is None
-            else f" ({_percent(ratio.low)} – {_percent(ratio.high)})"
-        )
-        return f"{_percent(ratio.value)} %{bounds}"
-    bounds = (
-        ""
-        if ratio.low is None or ratio.high is None
-        else f" ({three_digits(ratio.low)} – {three_digits(ratio.high)})"
-    )
-    return f"{three_digits(ratio.value)}{bounds}"
+    write, end = (_percent, " %") if unit == "%" else (three_digits, "")
+    bounds = f" ({write(ratio.bounds[0])} – {write(ratio.bounds[1])})" if ratio.bounds else ""
+    return f"{write(ratio.value)}{end}{bounds}"
 
 
 def _percent(share: float) -> str:
@@ -125,12 +117,12 @@ def limits_text(curve: Curve, fit: Fit) -> list[str]:
                 f", at most {three_digits(1 / serial.low)})" if serial.low > 0 else ")"
             )
         most = f"at most {three_digits(1 / least)} times one rank{ends}"
-        return [f"{most}, by the law; {_how(curve)} to {counted(last, 'rank')}"]
+        return [f"{most}, by the law; {curve.how} to {counted(last, 'rank')}"]
     if fit.name == "USL" and (waits := shares["σ"]) is not None and (agrees := shares["κ"]) is not None:
         peak = ((1 - waits) / agrees) ** 0.5 if agrees > 0 and waits < 1 else math.inf
         if peak > _FAR * last:
             return []
-        where = f", {three_digits(peak / last)} times the most {_how(curve)}" if peak > last else ""
+        where = f", {three_digits(peak / last)} times the most {curve.how}" if peak > last else ""
         return [f"maximum at {three_digits(peak)} ranks{where}"]
     return []
 
@@ -141,11 +133,11 @@ def prediction_text(study: Study, curve: Curve, one: Prediction) -> str:
     if one.low is not None and one.high is not None:
         value += f" (95 %: {format_range(one.low, one.high, study.unit)})"
     if one.beyond is None:
-        where = "within the measured range"
+        where = f"within the range {curve.how}"
     elif one.beyond > 1:
-        where = f"extrapolated to {three_digits(one.beyond)} times the most {_how(curve)}"
+        where = f"extrapolated to {three_digits(one.beyond)} times the most {curve.how}"
     else:
-        where = f"extrapolated to {three_digits(one.beyond)} times the fewest {_how(curve)}"
+        where = f"extrapolated to {three_digits(one.beyond)} times the fewest {curve.how}"
     return f"at {counted(one.ranks, 'rank')} {value} by {one.law}: {where}"
 
 

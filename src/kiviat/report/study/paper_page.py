@@ -30,6 +30,7 @@ from kiviat.analysis.published.text import (
     answer_text,
     error_text,
     evidence_text,
+    processes_text,
     published_text,
     value_text,
 )
@@ -235,7 +236,7 @@ _SENTENCE: tuple[Column[JudgedRow], ...] = (
 
 def _named(one: JudgedRow) -> str:
     system = one.verdict.row.system
-    count = system.processes_range or (f"{system.processes} processes" if system.processes else "")
+    count = processes_text(system)
     return " ".join(filter(None, (system.machine, system.mode))) + (f", {count}" if count else "")
 
 
