@@ -128,3 +128,6 @@ def test_ranks_that_do_not_fit_are_left_out(
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == "2x1" and lines[2].startswith("left out: -n 2x1 needs 2 nodes")
     assert lines[4] == "1x2" and "commands:" in lines
+    words[3] = "2x1,3x2"
+    assert main(words) == 2  # nothing would run
+    assert "has no arrangement for this machine" in capsys.readouterr().err

@@ -35,4 +35,5 @@ def test_csv_and_json_have_the_same_rows(
     make_run()
     from_csv, from_json = rows_of(kiviat, *words)
     assert [row[key] for row in from_csv] == [row[key] for row in from_json]
+    assert set(from_csv[0]) == set().union(*from_json)
     assert not value or value in {row[key] for row in from_csv}

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import time
+from itertools import chain
 from pathlib import Path
 
 import duckdb
@@ -14,7 +15,7 @@ import pytest
 
 from kiviat import __version__
 from kiviat.cli import main as cli
-from kiviat.cli.options.arguments import parsed
+from kiviat.cli.options.arguments import _COMMANDS, parsed
 from kiviat.store.duck import interruptible
 from tests.cli.conftest import Kiviat
 
@@ -31,7 +32,7 @@ def one_line(done: subprocess.CompletedProcess[str]) -> str:
 def test_help_names_every_command_and_explains(kiviat: Kiviat) -> None:
     done = kiviat("--help")
     assert done.returncode == 0
-    for name in ("list", "run", "show", "report", "compare", "runs", "export", "sql", "ingest", "host"):
+    for name in chain.from_iterable(_COMMANDS.values()):
         assert f"    {name} " in done.stdout
         assert kiviat(name, "--help").returncode == 0
 
@@ -94,6 +95,8 @@ def test_names_of_the_version_before_are_understood(
         (("run", "--timeout", "0"), "argument --timeout: '0'; give seconds above 0, at most 1e+09; see"),
         (("run", "--launcher", "srun '"), 'argument --launcher: "srun \'": No closing quotation; close'),
         (("run", "--resume", ""), "--resume is empty; give a value, or leave the option out"),
+        (("what-if", "", "pingpong"), "MACHINE is empty; name a machine"),
+        (("profile", "-o", "", "--", "true"), "--output is empty; give a value, or leave the option out"),
         (("show",), "/runs holds none; `kiviat run` makes one, KIVIAT_RUNS names another folder"),
         (("compare", "a", "b"), "there is no run 'a'"),
         (("run", "--interval", "-1"), "--interval -1: give per cent above 0 and below 100, such as 5"),

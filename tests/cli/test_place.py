@@ -274,6 +274,32 @@ def test_messages_without_data_are_counted(kiviat: Kiviat, tmp_path: Path) -> No
     assert "8 ranks send 64 B in 112 messages" in done.stdout
 
 
+def test_a_run_that_fails_leaves_those_before_it(
+    openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One run over time once discarded all finished ones."""
+    reasons = ["", "", "", "timed out"]  # the first only measures the launch
+
+    def tried(substrate: object, spec: LaunchSpec) -> Trial:
+        reason = reasons.pop(0)
+        return Trial(LaunchResult(0, bool(reason), reason or None, None, None, "", 2.0), None)
+
+    monkeypatch.setattr(place_verify, "tried", tried)
+    substrate = Native()
+    layouts = {
+        name: Layout(name, substrate.topology(), (Place(0), Place(0))) for name in ("blocked", "cyclic")
+    }
+    words = ["--verify", "--repeat", "2", "--format", "csv", "--", str(openmpi.mpiexec), "-n", "2", "sh"]
+    asked = parsed(["place", "x.profile", *words])
+    assert isinstance(asked, PlaceRequest)
+    program: Any = SimpleNamespace(traffic=SimpleNamespace(ranks=2))
+    predictions: Any = {name: SimpleNamespace(nodes=0, worst_link=0, hop_bytes=0) for name in layouts}
+    assert place_verify.verify(asked, program, substrate, layouts, predictions) == 1
+    told = capsys.readouterr()
+    assert "blocked: timed out" in told.err
+    assert [line.split(",")[0] for line in told.out.splitlines()[1:]] == ["blocked", "cyclic"]
+
+
 def test_a_signal_while_nothing_is_launched_ends_the_command(
     openmpi: Toolchain, monkeypatch: pytest.MonkeyPatch
 ) -> None:

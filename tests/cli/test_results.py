@@ -221,6 +221,22 @@ def test_export(kiviat: Kiviat, make_run: Make, tmp_path: Path, what: str, rows:
         assert connection.sql(f"SELECT count(*) FROM {reader}('{target}')").fetchall() == [(rows,)]
 
 
+def test_openmetrics_has_no_samples(kiviat: Kiviat, make_run: Make) -> None:
+    """`--what samples` once wrote summaries."""
+    make_run()
+    done = kiviat("export", "--format", "openmetrics", "--what", "samples")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--what samples: OpenMetrics has summaries only" in done.stderr
+
+
+def test_an_output_may_be_called_as_a_value_is(kiviat: Kiviat, make_run: Make) -> None:
+    """The second export once was refused, because the value of --what is the name of the file."""
+    make_run()
+    for _ in range(2):
+        done = kiviat("export", "--format", "csv", "--what", "samples", "-o", "samples")
+        assert done.returncode == 0, done.stderr
+
+
 def test_no_output_replaces_results(kiviat: Kiviat, make_run: Make, tmp_path: Path) -> None:
     """An export once overwrote a run's records.jsonl, and a placement the profile that it was made from."""
     path = make_run().path
@@ -597,9 +613,10 @@ def test_names_of_files_that_are_not_utf8(kiviat: Kiviat, tmp_path: Path) -> Non
 def test_a_folder_without_results_is_an_error(kiviat: Kiviat, tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.err").write_text("")
-    done = kiviat("ingest", "logs")
-    assert done.returncode == 2 and "no file in logs has results that kiviat reads" in done.stderr
-    assert done.stderr.count("\n") == 1 and not (tmp_path / "runs").exists()
+    for form in ("table", "json"):
+        done = kiviat("ingest", "logs", "--format", form)
+        assert done.returncode == 2 and "no file in logs has results that kiviat reads" in done.stderr
+        assert done.stderr.count("\n") == 1 and not (tmp_path / "runs").exists()
 
 
 def test_a_named_log_has_the_ranks_of_its_job_script(kiviat: Kiviat, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def test_lmax_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preflight, "available_memory_bytes", lambda: 1 << 30)
     preflight.refuse_beyond_memory(plan(16 << 20), Native())
     with pytest.raises(
-        InputError, match=r"lmax is 64 MiB: 4 ranks of b_eff need 3 GiB for it, .* has 1 GiB left"
+        InputError, match=r"lmax is 64 MiB: 4 ranks of b_eff need 3 GiB for it, .* 1 GiB are left here"
     ):
         preflight.refuse_beyond_memory(plan(64 << 20), Native())
     monkeypatch.setattr(substrate, "in_allocation", lambda: True)  # other nodes may have more memory

@@ -162,7 +162,7 @@ def test_an_interrupted_run_is_resumed_where_it_was(kiviat: Kiviat, plan: Path, 
     assert 0 < first.total() < 10
 
     refused = kiviat("run", "--resume", "last", "--budget", "1")
-    assert (refused.returncode, "leave budget (1.0) out" in refused.stderr) == (2, True)
+    assert (refused.returncode, "leave --budget 1.0 out" in refused.stderr) == (2, True)
 
     other = kiviat("run", "--resume", "last", "--mpi", "mpich")
     assert (other.returncode, "--resume uses the MPI of the run" in other.stderr) == (2, True)

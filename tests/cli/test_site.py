@@ -56,8 +56,10 @@ def test_a_new_machine_works_at_once(kiviat: Kiviat, home: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("plan", "quick"), "there is a plan 'quick' already"),
-        (("benchmark", "pingpong"), "there is a benchmark 'pingpong' already"),
+        (("plan", "quick"), "there is a benchmark or plan 'quick' already"),
+        (("plan", "pingpong"), "there is a benchmark or plan 'pingpong' already"),
+        (("benchmark", "pingpong"), "there is a benchmark or plan 'pingpong' already"),
+        (("benchmark", "standard"), "there is a benchmark or plan 'standard' already"),
         (("machine", "altix-bx2"), "there is a machine 'altix-bx2' already"),
         (("benchmark", "my-ring"), "cannot be the name of a benchmark"),
         (("plan", "../nightly"), "cannot be the name of a plan"),

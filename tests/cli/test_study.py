@@ -364,7 +364,7 @@ def profiling(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row("run-a", "rate", "flop/s", "higher", 1.0, benchmark=name) for name in ("cg", "ft")]
     monkeypatch.setattr(study_profiles, "load", lambda path: (None, rows, []))
     monkeypatch.setattr(study_profiles, "find_toolchain", lambda mpi: SimpleNamespace(mpiexec="mpiexec"))
-    monkeypatch.setattr(study_profiles, "build", lambda *_, **__: Path("program"))
+    monkeypatch.setattr(study_profiles, "built", lambda *_, **__: Path("program"))
     monkeypatch.setattr(Tool, "library", lambda *_: Path("library"))
     monkeypatch.setattr(
         Tool,
@@ -404,6 +404,14 @@ def test_a_signal_ends_the_profiling_of_programs(
     assert raised.value.signal == number
     assert begun.read_text() == "\n"
     assert list((tmp_path / "profiles").iterdir()) == []
+
+
+def test_a_machine_without_room_is_told_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The reason was dropped, and the advice was what the user had done."""
+    assert main(["study", "P1", "--on", "native", "-n", "1", "-o", str(tmp_path / "p1")]) == 2
+    told = capsys.readouterr()
+    assert "left out: there is no room for" in told.out
+    assert "study P1 has no results (" in told.err and "there is no room for" in told.err
 
 
 def test_list_and_refusals(capsys: pytest.CaptureFixture[str]) -> None:

@@ -231,13 +231,16 @@ def test_a_fit_that_is_refused_leaves_the_file_that_is_there(
     assert file.read_text() == "precious" and list(tmp_path.glob(".kept*")) == []
 
 
-def test_simulations_are_no_measurements(
-    measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("substrate", "clock"), [("simulated", "simulated"), ("ingested", "reported")])
+def test_only_measurements_are_fitted(
+    substrate: str, clock: str, measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """A log of another program once became a machine of kiviat's own measurements."""
     about = measured / "run.json"
-    about.write_text(about.read_text().replace('"substrate": "native"', '"substrate": "simulated"'))
+    described = json.loads(about.read_text())
+    about.write_text(json.dumps({**described, "substrate": substrate, "clock": clock}))
     assert main(["model", "fit", str(measured), "-o", str(tmp_path / "x.toml")]) == 2
-    assert "is simulated, but machines are fitted to measurements" in capsys.readouterr().err
+    assert f"is {substrate}, but machines are fitted to what Kiviat measured" in capsys.readouterr().err
 
 
 def test_a_published_row_that_is_missed_fails_the_check(

@@ -177,6 +177,30 @@ def test_fortran(tmp_path: Path) -> None:
     assert done.stdout.split()[:2] == ["sum", "28"]
 
 
+def test_a_dry_run_prints_the_command_only(tmp_path: Path) -> None:
+    """It once simulated the program, and left a run."""
+    built = program(tmp_path, "brief.c", "int main() { return 3; }")
+    done = run(tmp_path, "2", "--dry-run", "--", built, "7")
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()
+    assert "smpirun" in line and line.endswith("/program 7")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_program_that_leaves_the_simulation_fails(tmp_path: Path) -> None:
+    """Its simulated time is unknown; the reason was "None", and the record said "ok"."""
+    source = """#include <mpi.h>
+    #include <unistd.h>
+    int main(int n, char **a) { MPI_Init(&n, &a); _exit(0); }"""
+    done = run(tmp_path, "2", "--", program(tmp_path, "leaver.c", source))
+    assert done.returncode == 1 and "None" not in done.stderr
+    (record,) = records(tmp_path)
+    assert (record["outcome"], record["metrics"]) == ("failed", [])
+    (run_json,) = (tmp_path / "runs").glob("*/run.json")
+    (launch,) = json.loads(run_json.read_text())["launches"]
+    assert (launch["outcome"], launch["reason"]) == ("failed", "the simulation ended without a result")
+
+
 def test_a_deadlock_is_reported(tmp_path: Path) -> None:
     """A deadlock is reported and the case fails, although SimGrid exits with code 0 after detecting it."""
     done = run(tmp_path, "2", "--", program(tmp_path, "stuck.c", STUCK))
@@ -195,6 +219,12 @@ def test_a_deadlock_is_reported(tmp_path: Path) -> None:
         (["-n", "2,4", "--", "./program"], "one number of ranks"),
         (["-n", "2", "pingpong", "--", "./program"], "exclude each other"),
         (["-n", "2", "--plan", "quick", "--", "./program"], "--plan is for benchmarks"),
+        (["-n", "2", "--set", "n=5", "--", "./program"], "--set is for benchmarks"),
+        (["-n", "2", "--sync", "barrier", "--", "./program"], "--sync is for benchmarks"),
+        (["-n", "2", "--mpi", "mpich", "--", "./program"], "--mpi mpich: on a simulated machine the MPI is"),
+        (["-n", "2", "--launches-max", "3", "--", "./program"], "--launches-max is for benchmarks"),
+        (["-n", "2", "--speed", "2", "--", "./program"], "--speed is for --replay"),
+        (["--replay", "a.trace", "--", "./program"], "--replay and a program after -- exclude each other"),
         (["-n", "2", "--compute", "-1", "--", "./program"], "--compute is -1"),
         (["-n", "2", "--compute", "inf", "--", "./program"], "--compute is inf"),
         (["-n", "2", "--compute", "nan", "--", "./program"], "--compute: invalid float value: 'nan'"),

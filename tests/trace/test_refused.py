@@ -70,6 +70,8 @@ def test_what_does_not_fit(trace: Path, refused: Refused) -> None:
     assert "exclude each other" in refused(trace, "pingpong")
     assert "--speed is -1" in refused(trace, "--speed", "-1")
     assert "--plan is for benchmarks" in refused(trace, "--plan", "quick")
+    assert "--compute is for programs after --" in refused(trace, "--compute", "2")
+    assert "--dry-run: a replay has no plan" in refused(trace, "--dry-run")
     assert "--on simulated:MACHINE" in refused(trace, on=None)
     assert "absent.trace cannot be read" in refused("absent.trace")
 

@@ -93,6 +93,10 @@ def _format_of(target: Path | None) -> str:
 
 def _write(run: Path, target: BinaryIO, form: Any, what: str) -> None:
     if form == "openmetrics":
+        if what != "summaries":
+            raise InputError(
+                f"--what {what}: OpenMetrics has summaries only; give another --format, or leave --what out"
+            )
         about, rows, warnings = load(run)
         print_warnings(warnings)
         target.write(openmetrics(about, summarise(rows)).encode("utf-8", "backslashreplace"))

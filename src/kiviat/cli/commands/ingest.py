@@ -31,6 +31,8 @@ _ODD = 2.0
 
 def execute(request: IngestRequest) -> int:
     """Write the results in all files as runs. Raise InputError for named files of unknown formats."""
+    if request.depth is not None and request.depth < 0:
+        raise InputError(f"--depth {request.depth}: give a number of levels, 0 for all of a folder")
     folders = [Path(name) for name in request.files if Path(name).is_dir()]
     files = [Path(name) for name in request.files if not Path(name).is_dir()]
     named = list({path.resolve(): path for path in files}.values())  # a file named twice counts once
@@ -44,8 +46,7 @@ def execute(request: IngestRequest) -> int:
             made += _runs(request, sources, machine, "-".join(machine.split("/")[-2:]))
     if request.format == "json":
         print(json.dumps([one.to_json() for one in made], indent=1))
-        return 0
-    if folders:
+    elif folders:
         _print_tree(request, made)
     else:
         for one in made:
@@ -66,13 +67,10 @@ def execute(request: IngestRequest) -> int:
 
 def _together(folder: Path, request: IngestRequest) -> Iterator[tuple[str, list[Source]]]:
     """Yield the sources that become runs together, and the place of their folder below `folder`."""
-    depth = request.depth
-    if depth is not None and depth < 0:
-        raise InputError(f"--depth {depth}: give a number of levels, 0 for all of {folder}")
 
     def place_of(sources: list[Source]) -> str:
         parts = sources[0].path.parent.relative_to(folder).parts
-        return "/".join(parts[:depth]) or "."
+        return "/".join(parts[: request.depth]) or "."
 
     for place, some in groupby(read_tree(folder, request.ranks), key=place_of):
         yield place, [source for sources in some for source in sources]

@@ -44,7 +44,7 @@ _PAYLOAD = _FRAME_PAYLOAD_BYTES / (_FRAME_PAYLOAD_BYTES + _HEADERS_BYTES)
 def execute(request: ModelFitRequest) -> int:
     """Fit each level of the machine, write its file, and print how well it agrees with the measurements.
 
-    Raise InputError for simulated runs, for several runs of the same level, and for runs without a ping-pong.
+    Raise InputError for simulated and ingested runs, several runs of one level, and runs without a ping-pong.
     """
     path = Path(request.output)
     _refuse_mixed(request)
@@ -59,9 +59,10 @@ def execute(request: ModelFitRequest) -> int:
     print_warnings(warning for _, _, warnings in loaded for warning in warnings)
     runs = [run for run, _, _ in loaded]
     for run in runs:
-        if run.substrate == "simulated":
+        if run.clock != "wall":
             raise InputError(
-                f"run {run.id} is simulated, but machines are fitted to measurements; give a measured run"
+                f"run {run.id} is {run.substrate}, but machines are fitted to what Kiviat measured; "
+                "give such a run"
             )
     if request.nodes is not None and request.nodes < 1:
         raise InputError(f"--nodes {request.nodes}: give how many nodes the machine has, at least 1")

@@ -34,8 +34,9 @@ def execute(request: NewRequest) -> int:
             f"{name!r} cannot be the name of a {kind}; give lower-case letters, digits and {joint}, "
             "beginning with a letter"
         )
-    if name in _taken(kind):
-        raise InputError(f"there is a {kind} {name!r} already; give another name")
+    if name in (machines() if kind == "machine" else _words_of_run()):
+        what = kind if kind == "machine" else "benchmark or plan"
+        raise InputError(f"there is a {what} {name!r} already; give another name")
     suffix = KINDS[f"{kind}s"]
     path = own_folder() / f"{kind}s" / f"{name}{suffix}"
     template = (_TEMPLATES / f"{kind}{suffix}").read_text(encoding="utf-8")
@@ -46,7 +47,6 @@ def execute(request: NewRequest) -> int:
     return 0
 
 
-def _taken(kind: str) -> set[str]:
-    if kind == "benchmark":
-        return {*shipped_names(), *(path.stem for path in site_files("benchmarks"))}
-    return set(machines() if kind == "machine" else plan_names())
+def _words_of_run() -> set[str]:
+    """Return the words that `kiviat run` knows, of which each has one meaning."""
+    return {*shipped_names(), *(path.stem for path in site_files("benchmarks")), *plan_names()}

@@ -215,7 +215,7 @@ def _verdict(predictions: Mapping[str, Prediction], objective: str, proved: bool
     best = predictions[name].by(objective)
     what = _WORDS[objective]
     if not best:
-        return f"{name} has no {what} already"
+        return f"{name} already has no {what}"
     if ours >= best:
         if proved:
             return f"no placement has fewer {what} than {name}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kiviat.analysis.published.search import Found, find_published
-from kiviat.analysis.published.text import value_text
+from kiviat.analysis.published.text import processes_text, value_text
 from kiviat.cli.options.request import PublishedRequest
 from kiviat.cli.text.hints import typeable
 from kiviat.cli.text.table import print_table
@@ -58,10 +58,9 @@ def _count(paper: Paper) -> int:
 
 def _system(system: System) -> str:
     """Return a machine as it was measured: "ARCHER, 48 processes on 2 nodes"."""
-    count = system.processes_range or (str(system.processes) if system.processes else "")
-    nodes = f" on {system.nodes} node{'s' * (system.nodes != '1')}" if system.nodes else ""
-    words = (system.machine, f"{count} processes{nodes}" if count else nodes.strip(), system.placement)
-    return ", ".join(filter(None, words))
+    nodes = f"on {system.nodes} node{'s' * (system.nodes != '1')}" if system.nodes else ""
+    ranks = " ".join(filter(None, (processes_text(system), nodes)))
+    return ", ".join(filter(None, (system.machine, ranks, system.placement)))
 
 
 def _processes(found: Found) -> int | str | None:

@@ -28,7 +28,7 @@ from kiviat.cli.options.substrate import (
     substrate_of,
 )
 from kiviat.cli.subcommands.run_arrangements import run_arranged, run_shapes, shapes_of
-from kiviat.cli.subcommands.run_job import SCRIPT_FILE, Job, job_of, script_of
+from kiviat.cli.subcommands.run_job import SCRIPT_FILE, Job, job_of
 from kiviat.cli.subcommands.run_job_note import own_job, take_over
 from kiviat.cli.subcommands.run_resumed import (
     mpi_of,
@@ -48,7 +48,7 @@ from kiviat.launch.programs.lammps import costed
 from kiviat.launch.run.activity import busy_now
 from kiviat.launch.run.outcome import RunResult
 from kiviat.launch.run.runner import dry_run, run_plan
-from kiviat.launch.schedulers.scheduler import Scheduler
+from kiviat.launch.schedulers.scheduler import Scheduler, render
 from kiviat.launch.substrates.substrate import Substrate
 from kiviat.machine.host.activity import Usage
 from kiviat.plan import Estimate, Plan, estimate, load_arrangements
@@ -139,11 +139,12 @@ def run_once(request: RunRequest) -> tuple[int, Path | None]:
 
 def _settled(request: RunRequest) -> tuple[RunRequest, Path | None]:
     """Return the request with derived values filled in, and the directory of the run to continue, if any."""
+    if request.resume:
+        refuse_other_options(request)
     ranks, where = settled_shape(request.what.ranks, request.where)
     request = replace(request, what=with_plan_of_lammps(replace(request.what, ranks=ranks)), where=where)
     if not request.resume:
         return request, None
-    refuse_other_options(request)
     resumed = find_run(request.resume, home_of(request.output))
     return replace(request, where=where_it_began(resumed, request.where)), resumed
 
@@ -251,7 +252,7 @@ def _submitted(scheduler: Scheduler, planned: _Planned) -> tuple[int, Path | Non
 
     def script(folder: Path) -> str:
         job = job_of(request, planned.plan, planned.expected, folder.absolute())
-        return script_of(scheduler, job, request.script)
+        return render(scheduler, job, Path(request.script) if request.script else None)
 
     draft = script(home_of(request.output) / "RUN")  # errors must be raised before anything is created
     if request.dry_run:
@@ -303,7 +304,8 @@ def _run(planned: _Planned, directory: RunDirectory) -> RunResult:
     further = FurtherLaunches(plan.interval) if plan.interval is not None else None
     if further and planned.resumed:
         further.add_rows(load(directory.path)[1])
-    shown = "normal" if planned.request.progress else planned.request.verbosity
+    request = planned.request
+    shown = "normal" if request.progress and request.verbosity == "quiet" else request.verbosity
     with Progress(plan, planned.expected.likely_s, shown) as progress:
 
         def note(launch: dict[str, Any]) -> None:

@@ -71,7 +71,11 @@ def execute(request: StudyRequest) -> int:
         return worst
     machines = _machines(study, runs_by_machine(study, groups, request.with_runs))
     if not machines:
-        raise InputError(f"study {study.name} has no results: give --on WHERE or --with RUN")
+        reasons = dict.fromkeys(reason for group in groups for reason in group.reasons.values())
+        why = f" ({'; '.join(reasons)})" if reasons else ""
+        raise InputError(
+            f"study {study.name} has no results{why}: give another --on WHERE, more ranks, or --with RUN"
+        )
     judged = verdicts(study, machines)
     page = folder / f"{study.name}.html"
     folder.mkdir(parents=True, exist_ok=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 
 from kiviat.cli.options.request import TraceRequest
 from kiviat.cli.options.user_command import started
 from kiviat.cli.text.hints import typeable
+from kiviat.cli.text.profiled import say
 from kiviat.cli.text.subject import subject_of_command
 from kiviat.cli.text.trace import in_one_line
 from kiviat.launch.mpi.linkage import linked, toolchain_for
@@ -41,23 +41,18 @@ def execute(request: TraceRequest) -> int:
         ended = traced(starting, library, output, state, tool, subject_of_command(words, found.program))
     if ended.written:
         trace = read_trace(output)
-        _say(f"{output}: {in_one_line(trace)}")
+        say(f"{output}: {in_one_line(trace)}")
         if ended.left_out:
-            _say(f"not recorded: {counted(ended.left_out, 'rank')} that MPI_Comm_spawn started")
+            say(f"not recorded: {counted(ended.left_out, 'rank')} that MPI_Comm_spawn started")
         if request.times:
             page = typeable(f"`kiviat report {shlex.quote(str(output))}` shows who waits for whom over time")
-            _say(f"{page}, `kiviat export` writes it for Perfetto")
+            say(f"{page}, `kiviat export` writes it for Perfetto")
         elif why := trace.refusal():
-            _say(f"it cannot be replayed: {why}")
+            say(f"it cannot be replayed: {why}")
         else:
-            _say(f"`kiviat run --on simulated:MACHINE --replay {shlex.quote(str(output))}` replays it")
+            say(f"`kiviat run --on simulated:MACHINE --replay {shlex.quote(str(output))}` replays it")
     elif ended.refusal:
-        _say(f"there is no trace: {ended.refusal}")
+        say(f"there is no trace: {ended.refusal}")
     else:
-        _say(tool.missing(found.program, ended.status))
+        say(tool.missing(found.program, ended.status))
     return ended.status or (0 if ended.written else 2)
-
-
-def _say(line: str) -> None:
-    sys.stdout.flush()
-    print(typeable(f"kiviat: {line}"), file=sys.stderr)

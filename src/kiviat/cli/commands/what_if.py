@@ -210,7 +210,7 @@ def _print(
         print(f"calibrated {calibrated(base)}; uncalibrated as soon as it is changed")
     print_table(tabled("Changes", _COLUMNS, lines))
     print(f"error of the base: on published rows of that kind; {PAGE}")
-    if all(_judged(line) == "equal" for line in lines):
+    if lines and all(_judged(line) == "equal" for line in lines):
         print(f"nothing changed: what is slowest here was left as it is. {_slowest(changed, lines, apart)}")
 
 

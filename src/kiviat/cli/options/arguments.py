@@ -149,15 +149,27 @@ def _refuse_empty(options: Mapping[str, Any]) -> None:
 
     `kiviat run --resume "$run"` would start a new run.
     """
+    from kiviat.cli.options.request import option_of
     from kiviat.record.errors import InputError
 
     for name in _NAMING & options.keys():
         if options[name] == "":
-            raise InputError(f"--{name} is empty; give a value, or leave the option out")
+            if name == "machine" and options["command"] in ("model", "what-if"):
+                raise InputError("MACHINE is empty; name a machine")
+            raise InputError(f"{option_of(name)} is empty; give a value, or leave the option out")
 
 
 _NAMING = frozenset(
-    ("resume", "on", "mpi", "launcher", "lammps", "machine", "place", "replay", "script", "case")
+    ("resume", "on", "mpi", "launcher", "lammps", "machine", "output", "place", "replay", "script", "case")
+)
+
+
+# Arguments that may name files which a command reads; others are words even if a file is called so.
+_FILES = frozenset(
+    (
+        *("a", "b", "files", "hosts", "lammps", "machine", "machines", "mpi", "place", "profile"),
+        *("replay", "rows", "run", "runs", "script", "with_runs"),
+    )
 )
 
 
@@ -169,7 +181,7 @@ def _refuse_own_input(options: Mapping[str, Any], program: Sequence[str]) -> Non
     from kiviat.record.errors import InputError
 
     read = [
-        value if isinstance(value, list) else [value] for name, value in options.items() if name != "output"
+        value if isinstance(value, list) else [value] for name, value in options.items() if name in _FILES
     ]
     output = Path(options.get("output") or "")
     for word in [*chain.from_iterable(read), *program]:
@@ -464,14 +476,6 @@ def _profile(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-o", "--output", metavar="FILE", help="write the profile to FILE (default: PROGRAM.profile)"
     )
-    command.add_argument(
-        "--mpi", help="MPI of a program that loads it at run time: openmpi, mpich or the path of an mpicxx"
-    )
-    command.add_argument(
-        "--state",
-        metavar="DIR",
-        help="folder for temporary files of the ranks, shared by all nodes (default: that of FILE)",
-    )
     _started(command)
     simulated = command.add_argument_group("on a simulated machine")
     simulated.add_argument("-n", "--ranks", help="number of ranks: 64; or nodes x ranks on each: 8x2")
@@ -525,14 +529,6 @@ def _trace(command: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", help="write the trace to FILE (default: PROGRAM.trace)"
     )
     command.add_argument(
-        "--mpi", help="MPI of a program that loads it at run time: openmpi, mpich or the path of an mpicxx"
-    )
-    command.add_argument(
-        "--state",
-        metavar="DIR",
-        help="folder for temporary files of the ranks, shared by all nodes (default: that of FILE)",
-    )
-    command.add_argument(
         "--times",
         action="store_true",
         help="record when each call begins and ends instead of the computation between calls; such a trace "
@@ -563,6 +559,14 @@ def _started(command: argparse.ArgumentParser) -> None:
         "--place", metavar="HOW", help="order of ranks on nodes: blocked, cyclic, plane:K or file:FILE"
     )
     command.add_argument("--ppn", type=int, metavar="N", help="ranks on each node")
+    command.add_argument(
+        "--mpi", help="MPI of a program that loads it at run time: openmpi, mpich or the path of an mpicxx"
+    )
+    command.add_argument(
+        "--state",
+        metavar="DIR",
+        help="folder for temporary files of the ranks, shared by all nodes (default: that of FILE)",
+    )
 
 
 def _speed(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
@@ -825,7 +829,7 @@ def _export(command: argparse.ArgumentParser) -> None:
         choices=("summaries", "metrics", "samples"),
         default="summaries",
         help="rows to write: summaries over all launches, metrics of each launch, or every sample "
-        "(default: summaries)",
+        "(default: summaries; OpenMetrics has no others)",
     )
 
 

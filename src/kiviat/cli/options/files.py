@@ -22,7 +22,7 @@ def names_trace(name: str) -> bool:
     from kiviat.trace import is_trace  # imported here for the same reason
 
     path = Path(name)
-    return (path.suffix == ".trace" and path.is_file()) or (path.is_file() and is_trace(path))
+    return path.is_file() and (path.suffix == ".trace" or is_trace(path))
 
 
 def print_name(output: str | Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from kiviat.cli.options.request import PlanOptions, RunRequest
+from kiviat.cli.options.request import PlanOptions, RunRequest, is_given, option_of
 from kiviat.plan import (
     COMMAND_LINE,
     Benchmark,
@@ -96,7 +96,7 @@ def _mode(options: PlanOptions) -> str | None:
 def asked_once(options: PlanOptions) -> PlanOptions:
     """Set one launch and one call, unless the command line gives others: simulated times do not vary."""
     once = options.iterations is None and not options.pallas2
-    return replace(options, launches=options.launches or 1, once=once)
+    return replace(options, launches=1 if options.launches is None else options.launches, once=once)
 
 
 def _axes(options: PlanOptions) -> dict[str, Any]:
@@ -118,6 +118,9 @@ def _axes(options: PlanOptions) -> dict[str, Any]:
 def refuse_other_options(request: RunRequest) -> None:
     """Raise InputError for options that contradict a resumed run, which keeps its plan and machine."""
     for name, value in {**asdict(request.what), "machine": request.machine}.items():
-        if value not in (None, False, ()):
-            shown = list(value) if isinstance(value, tuple) else value
-            raise InputError(f"--resume takes the plan from the run; leave {name} ({shown!r}) out")
+        if is_given(value):
+            words = list(value) if isinstance(value, tuple) else [value]
+            if name != "benchmarks":
+                words = [part for one in words for part in (option_of(name), one) if part is not True]
+            shown = " ".join(map(str, words))
+            raise InputError(f"--resume takes the plan from the run; leave {shown} out")

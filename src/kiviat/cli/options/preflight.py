@@ -22,6 +22,6 @@ def refuse_beyond_memory(plan: Plan, substrate: Substrate) -> None:
         if substrate.is_this_machine and available is not None and needed > available:
             raise InputError(
                 f"lmax is {format_bytes(lmax)}: {case.ranks} ranks of {case.benchmark} need "
-                f"{format_bytes(needed)} for it, and this machine has {format_bytes(available)} left; "
+                f"{format_bytes(needed)} for it, and {format_bytes(available)} are left here; "
                 "give a smaller one, or 0 for what the memory allows"
             )

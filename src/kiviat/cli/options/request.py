@@ -512,6 +512,10 @@ def request_of(parsed: Namespace, program: tuple[str, ...] | None) -> Request:
     given = {**vars(parsed), "program": program or ()}
     kind = REQUESTS[" ".join(filter(None, (given["command"], given.get("action"))))]
     if kind is RunRequest and given["replay"] is not None:
+        if program is not None:
+            from kiviat.record.errors import InputError
+
+            raise InputError("--replay and a program after -- exclude each other; give one of them")
         kind = RunReplayRequest
     elif kind is RunRequest and program is not None:
         kind = RunProgramRequest
@@ -529,3 +533,16 @@ def _filled(kind: type[_Part], given: Mapping[str, Any]) -> _Part:
             value = given[field.name]
             values[field.name] = tuple(value) if isinstance(value, list) else value
     return kind(**values)
+
+
+def is_given(value: object) -> bool:
+    """Return whether an option was given: its value is not None, False or ()."""
+    return value is not None and value is not False and value != ()
+
+
+def option_of(field: str) -> str:
+    """Return the option that sets a field of a request: "-n" for ranks, "--launches-max" for launches_max."""
+    return _OPTIONS.get(field) or f"--{field.replace('_', '-')}"
+
+
+_OPTIONS = {"ranks": "-n", "sizes": "-m", "iterations": "-i", "warmup": "-x", "problem_class": "--class"}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from kiviat.cli.options.request import RunRequest
+from kiviat.cli.options.request import RunRequest, is_given, option_of
 from kiviat.launch.run.supervise import LaunchResult
 from kiviat.record import InputError
 
 _OF_BENCHMARKS = (
-    *("plan", "sizes", "memory", "launches", "interval", "launches_max", "seed"),
-    *("budget", "target", "iterations", "warmup", "watts", "pages"),
+    *("plan", "sizes", "set", "memory", "launches", "interval", "launches_max", "seed"),
+    *("budget", "target", "iterations", "warmup", "pallas2", "sync", "watts", "pages"),
+    *("groups", "problem_class"),
 )
 
 
@@ -22,16 +23,17 @@ def refuse_benchmarks(request: RunRequest, instead: str) -> None:
         raise InputError(
             f"benchmarks ({what.benchmarks[0]}, …) and {instead} exclude each other; give one of them"
         )
+    if request.mpi is not None:
+        raise InputError(f"--mpi {request.mpi}: on a simulated machine the MPI is SimGrid's; leave it out")
     given = {name: getattr(what, name) for name in _OF_BENCHMARKS}
     others = {
+        "script": request.script,
         "resume": request.resume,
         "lammps": request.lammps,
-        "groups": what.groups,
-        "class": what.problem_class,
     }
-    for option, value in {**given, **others}.items():
-        if value is not None:
-            raise InputError(f"--{option} is for benchmarks; leave it out with {instead}")
+    for name, value in {**given, **others}.items():
+        if is_given(value):
+            raise InputError(f"{option_of(name)} is for benchmarks; leave it out with {instead}")
 
 
 def refuse_options_of_programs(compute: float | None, speed: float | None) -> None:

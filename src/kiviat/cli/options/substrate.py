@@ -19,6 +19,7 @@ from kiviat.placement import parse_shape
 from kiviat.plan.watts import Watts
 from kiviat.record import InputError
 from kiviat.record.suggestion import suggestion
+from kiviat.record.units import counted
 
 
 def substrate_of(text: str | None) -> Substrate:
@@ -97,7 +98,9 @@ def settled_shape(ranks: str | None, where: Where) -> tuple[str | None, Where]:
         )
     only = per_node.pop()
     if where.ppn not in (None, only):
-        raise InputError(f"-n {ranks} puts {only} ranks on a node, --ppn says {where.ppn}; leave one out")
+        raise InputError(
+            f"-n {ranks} puts {counted(only, 'rank')} on a node, --ppn says {where.ppn}; leave one out"
+        )
     counts = dict.fromkeys(str(shape.nodes * shape.per_node) for shape in shapes)
     return ",".join(counts), replace(where, ppn=only)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kiviat.analysis.published.question import Case, Question, Row, rows_about
 from kiviat.analysis.published.results import key, lookup_in
-from kiviat.analysis.published.text import about_text
+from kiviat.analysis.published.text import about_text, processes_text
 from kiviat.analysis.published.verdict import judge, questions
 from kiviat.cli.options.request import ModelFitRequest, TableFormat
 from kiviat.cli.text.table import bold, print_table
@@ -156,7 +156,7 @@ _COLUMNS: tuple[Column[_LeftOut], ...] = (
 def _run(question: Question) -> str:
     """Return the published run that a row is of, in words."""
     system, paper = question.row.system, question.row.paper
-    count = f"{system.processes} processes" if system.processes else system.processes_range
+    count = processes_text(system)
     fact = question.row.fact
     benchmark = fact.benchmark.split(" ")[0]
     return ", ".join(filter(None, (paper.short, benchmark, count, system.placement)))

@@ -46,14 +46,16 @@ _EARLIER = Path("docs/reference/validation-1.json")
 def execute(request: ModelCheckRequest | ModelValidateRequest) -> int:
     """Check a machine against the rows it is calibrated on, or compare machines with all other rows.
 
-    A check returns 1 if an exact row that contradicts no other is off by more than the tolerance.
+    A check returns 1 if an exact row that contradicts no other is off by more than the tolerance, or is not
+    predicted.
     """
     return _check(request) if isinstance(request, ModelCheckRequest) else _validate(request)
 
 
 def _check(request: ModelCheckRequest) -> int:
-    """Return 1 if an exact row that contradicts no other is off by more than the tolerance, else 0.
+    """Return 1 if a row is off by more than the tolerance, or is not predicted; else 0.
 
+    Rows that are not exact, or that contradict others, do not count.
     An uncalibrated variant need not fit its base's rows, and has no rows of its own.
     """
     machine = find_machine(request.machine)
@@ -71,7 +73,7 @@ def _check(request: ModelCheckRequest) -> int:
             print_table(tabled("Rows", _COLUMNS, []), request.format)
         return 0
     contradicting = conflicts(questions)
-    off = f"off by more than {100 * TOLERANCE:.0f} %"
+    off, unpredicted = f"off by more than {100 * TOLERANCE:.0f} %", "not predicted"
 
     def note(question: Question, verdict: Verdict) -> str:
         row = verdict.row
@@ -81,7 +83,9 @@ def _check(request: ModelCheckRequest) -> int:
             return "not exact" if question.series else "no message: it sets a rate or a size"
         if published_id(row) in machine.base_rows:
             return f"a row of {machine.base}, which this is a variant of"
-        return off if verdict.error is None or abs(verdict.error) > TOLERANCE else ""
+        if verdict.error is None:
+            return unpredicted
+        return off if abs(verdict.error) > TOLERANCE else ""
 
     judged = _judged(machine, questions)
     notes = {
@@ -92,10 +96,11 @@ def _check(request: ModelCheckRequest) -> int:
     noted: Column[_Line] = Column("", lambda line: notes[line.verdict.row.id], key="note")
     lines = [_Line(ModelVerdict(verdict), machine) for verdict in judged]
     print_table(tabled("Rows", [*_COLUMNS, noted], lines), request.format)
-    count = list(notes.values()).count(off)
-    if count and request.format == "table":
-        print(f"{counted(count, 'row')} {off}")
-    return 1 if count else 0
+    counts = {why: count for why in (off, unpredicted) if (count := list(notes.values()).count(why))}
+    if request.format == "table":
+        for why, count in counts.items():
+            print(f"{counted(count, 'row')} {why}")
+    return 1 if counts else 0
 
 
 def _heading(machine: Machine) -> str:

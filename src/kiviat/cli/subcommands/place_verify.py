@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain, repeat
 from pathlib import Path
 from statistics import median
 
@@ -48,22 +49,25 @@ def verify(
     if request.repeat < 1:
         raise InputError(f"--repeat {request.repeat}: give at least 1")
     toolchain = toolchain_of(command.launcher, request.mpi)
-    seen: dict[str, list[Trial]] = {name: [] for name in layouts}
+    seen: dict[str, list[Trial]] = {}
+    failed = False
     with substrate, tempfile.TemporaryDirectory(prefix="kiviat-place-", dir=_shared(substrate)) as folder:
         runner = _Runner(substrate, toolchain, command, Path(folder), request.timeout)
         launching = runner.run("launching", layouts["blocked"], ("true",))
-        for _ in range(request.repeat):
-            for name, layout in layouts.items():
-                trial = runner.run(name, layout, command.program)
-                if trial.launch.reason:
-                    print(f"kiviat: {name}: {trial.launch.reason}", file=sys.stderr)
-                    return 1
-                seen[name].append(trial)
+        for name, layout in chain.from_iterable(repeat(layouts.items(), request.repeat)):
+            trial = runner.run(name, layout, command.program)
+            if trial.launch.reason:
+                print(f"kiviat: {name}: {trial.launch.reason}", file=sys.stderr)
+                failed = True
+                break  # what was measured before is shown
+            seen.setdefault(name, []).append(trial)
+    if not seen:
+        return 1
     if request.format == "table":
         _print(seen, predictions, launching)
     else:
         print_table(_table(seen, predictions), request.format)
-    return 0
+    return int(failed)
 
 
 class _Runner:

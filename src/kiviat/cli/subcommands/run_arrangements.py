@@ -67,7 +67,8 @@ def _run_each(
     run: Run,
 ) -> int:
     code, paths, left_out, quiet = 0, [], [], request.verbosity == "quiet"
-    for arrangement in _possible(arrangements, substrate):
+    possible = _possible(arrangements, substrate)
+    for arrangement in possible:
         if not quiet:
             print(f"\n{arrangement.name}")
         try:
@@ -80,7 +81,7 @@ def _run_each(
         code = max(code, ended)
         if ended > 1:
             return ended
-    if left_out and not paths and not request.dry_run:
+    if left_out and len(left_out) == len(possible):
         raise InputError(f"{what} has no arrangement for this machine: {left_out[0]}")
     if paths:
         report = Path(request.report or paths[0].parent / f"{name}.html")

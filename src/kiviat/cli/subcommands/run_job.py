@@ -16,7 +16,7 @@ from kiviat.cli.subcommands.run_job_note import note_job, release
 from kiviat.cli.text.values import duration
 from kiviat.cli.visible import visible_cell
 from kiviat.launch.process.signals import Interrupts
-from kiviat.launch.schedulers.scheduler import Ending, Request, Scheduler, State, render, schedulers
+from kiviat.launch.schedulers.scheduler import Ending, Request, Scheduler, State, schedulers
 from kiviat.plan import Estimate, Plan
 from kiviat.record import InputError, NotStartedError
 from kiviat.record.files import read_text
@@ -281,8 +281,3 @@ def _confirmed(what: str) -> bool:
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
-
-
-def script_of(scheduler: Scheduler, job: Request, template: str | None) -> str:
-    """Return the job script, from the user's template if one is given. Raise InputError as `render` does."""
-    return render(scheduler, job, Path(template) if template else None)

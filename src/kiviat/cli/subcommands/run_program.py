@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kiviat.cli.options.native_program import built
 from kiviat.cli.options.request import RunProgramRequest
-from kiviat.cli.options.run_directory import new_run
+from kiviat.cli.options.run_directory import home_of, new_run
 from kiviat.cli.options.simulated_program import failed, new_folder, refuse_benchmarks
 from kiviat.cli.options.substrate import options_of, settled_shape, substrate_of
 from kiviat.cli.text.hints import typeable
@@ -31,6 +31,8 @@ def execute(request: RunProgramRequest) -> int:
     """Simulate a program as a run with one record. Raise InputError if `--on` names no simulated machine."""
     program = built_program(request.program)
     refuse_benchmarks(request, "a program after --")
+    if request.speed is not None:
+        raise InputError("--speed is for --replay; leave it out with a program after --")
     compute = factor_of(request.compute)
     shape, where = settled_shape(request.what.ranks, request.where)
     request = replace(request, where=where)
@@ -44,7 +46,13 @@ def execute(request: RunProgramRequest) -> int:
     options = options_of(where)
     ranks = ranks_of(shape) or substrate.default_ranks(options)
     toolchain = find_toolchain(SIMULATOR)
-    substrate.start(toolchain, ranks, Path(), options)  # refuses impossible placements before a run begins
+    words = [str(program), *request.program[1:]]
+    substrate.start(toolchain, ranks, Path(), options)  # refuses impossible placements
+    if request.dry_run:
+        folder = home_of(request.output).absolute() / "RUN" / "launches" / "0"
+        start = substrate.start(toolchain, ranks, folder, options)
+        print(simulated_start(start, substrate, folder, compute).of(words).shell_line())
+        return 0
     built(toolchain, REPLAYER)
     with new_run(request, program.name, substrate) as directory:
         folder = new_folder(directory.path)
@@ -52,12 +60,10 @@ def execute(request: RunProgramRequest) -> int:
             substrate.start(toolchain, ranks, folder, options), substrate, folder, compute
         )
         start.write(folder)
-        words = [str(program), *request.program[1:]]
         spec = replace(start.of(words), run=directory.id, timeout_s=request.timeout)
         with Interrupts() as interrupts:
-            ended = run_single(spec, directory.set_launch, interrupts)
-        told = folder / "simulated_s"
-        simulated_s = float(told.read_text()) if told.exists() and not ended.reason else None
+            ended = run_single(spec, folder / "simulated_s", directory.set_launch, interrupts)
+        simulated_s = None if ended.reason else float((folder / "simulated_s").read_text())
         metrics = [] if simulated_s is None else [Metric.once("time", "s", simulated_s)]
         found = ProgramFacts(program.name, ranks, {}, "a program of the user's", metrics)
         directory.append(record_of(directory.id, found, ended))
@@ -146,7 +152,7 @@ def _tell(
     quiet: bool,
 ) -> int:
     what = f"{Path(words[0]).name} on {counted(ranks, 'rank')} of {substrate.label}"
-    if ended.reason or simulated_s is None:
+    if simulated_s is None:
         return failed(what, path, ended)
     if quiet:
         print(path)

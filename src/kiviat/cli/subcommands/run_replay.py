@@ -37,6 +37,10 @@ def replay_once(request: RunReplayRequest, called: str = "") -> tuple[int, Path]
     Raise NotStartedError if the trace cannot be replayed there.
     """
     with before_start():
+        if request.dry_run:
+            raise InputError("--dry-run: a replay has no plan to print; leave it out with --replay")
+        if request.compute is not None:
+            raise InputError("--compute is for programs after --; leave it out with --replay")
         trace = read_trace(Path(request.replay))
         refuse_benchmarks(request, "--replay")
         substrate = substrate_of(request.where.on)

@@ -31,8 +31,8 @@ def refuse_elsewhere() -> None:
 
 def write_section(
     study: StudyDefinition, machines: Sequence[MachineResults], judged: Judged, command: str
-) -> Path:
-    """Replace the study's section in the page, or add it, and return the page's path."""
+) -> None:
+    """Replace the study's section in the page, or add it."""
     text = _PAGE.read_text(encoding="utf-8")
     begin, end = f"<!-- begin {study.name} -->", f"<!-- end {study.name} -->"
     section = "\n".join([begin, *_section(study, machines, judged, command), end])
@@ -41,7 +41,6 @@ def write_section(
     else:
         text = f"{text.rstrip()}\n\n{section}\n"
     write_whole(text, _PAGE, "page")
-    return _PAGE
 
 
 def _section(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from kiviat.cli.options.native_program import built
 from kiviat.cli.options.request import Where
 from kiviat.cli.options.substrate import options_of, scheduler_to_ask, substrate_of
-from kiviat.launch.mpi.build import build
 from kiviat.launch.mpi.toolchain import find_toolchain
 from kiviat.launch.process.signals import interrupt
 from kiviat.launch.tools.profile import TOOL, profiled
@@ -46,7 +45,7 @@ def profile(path: Path, where: Where, mpi: str | None) -> str:
 
 def _each(path: Path, rows: Iterable[Row], where: Where, mpi: str | None) -> list[str]:
     toolchain = find_toolchain(mpi)
-    program = build(toolchain, tell=_tell)
+    program = built(toolchain)
     library = TOOL.library(toolchain)
     reasons = []
     (path / _FOLDER).mkdir(exist_ok=True)
@@ -68,17 +67,14 @@ def _each(path: Path, rows: Iterable[Row], where: Where, mpi: str | None) -> lis
             if done.signal is not None:
                 interrupt(done.signal)
             if done.status != 0 or not done.profiles:
-                reasons.append(f"no profile of {row.benchmark}: it ended with {done.status}")
+                why = f"it ended with {done.status}" if done.status else "no MPI call of it was seen"
+                reasons.append(f"no profile of {row.benchmark}: {why}")
             events.unlink(missing_ok=True)
     return reasons
 
 
 def _file(path: Path, benchmark: str) -> Path:
     return path / _FOLDER / f"{benchmark}{_SUFFIX}"
-
-
-def _tell(text: str) -> None:
-    print(f"kiviat: {text}", file=sys.stderr)
 
 
 def profiles_of(runs: Iterable[tuple[Run, Path]]) -> Mapping[tuple[str, str], Profile]:

@@ -127,7 +127,10 @@ def ran(
     ranks = _ranks(study, run, place, request)
     if ranks is None:
         apart = f" with {run.ppn} on a node" if run.ppn else ""
-        return Made(reason=f"there is no room for {run.shape or f'several ranks{apart}'}")
+        given = f"; -n is {request.ranks}" if request.ranks else ""
+        reason = f"there is no room for {run.shape or f'several ranks{apart}'}{given}"
+        print(f"\n{place.on}: {run.name}\nleft out: {reason}")
+        return Made(reason=reason)
     print(f"\n{place.on}: {run.name}", flush=True)
     where = _where(run, place, request)
     total, shaped = settled_shape(ranks, where)
@@ -136,7 +139,9 @@ def ran(
         return _replayed(run, most, shaped, place, request, folder)
     cases = tuple(_room(run, None if run.shape else most))
     if not cases:
-        return Made(reason=f"there is no room for its numbers of ranks on {ranks}")
+        reason = f"there is no room for its numbers of ranks on {ranks}"
+        print(f"left out: {reason}")
+        return Made(reason=reason)
     text = _plan(study, replace(run, cases=cases), request)
     home = _home(folder, place, run.name, [text, ranks, where.ppn, run.place, run.bind], request)
     runs = list_runs(home)

@@ -1,4 +1,4 @@
-"""Final output of `kiviat profile`."""
+"""Final output of `kiviat profile`, and lines beside the output of any program."""
 
 from __future__ import annotations
 

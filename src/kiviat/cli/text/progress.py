@@ -16,6 +16,7 @@ from kiviat.cli.text.values import duration
 from kiviat.cli.visible import erase_line, visible_cell
 from kiviat.launch.run import outcome
 from kiviat.plan import Plan
+from kiviat.record.units import counted
 
 _BAR = 24
 _REFRESH_S = 0.2
@@ -57,7 +58,7 @@ class Progress:
         elif news.kind == "launch" and self._launch != (news.repetition, news.world):
             self._launch = (news.repetition, news.world)
             self._print(
-                f"launch {news.repetition + 1} of {self._of(news)} on {news.world} ranks, "
+                f"launch {news.repetition + 1} of {self._of(news)} on {counted(news.world, 'rank')}, "
                 f"{news.finished} of {news.total} results, {self._left(news)}"
             )
 

@@ -37,7 +37,8 @@ def print_readings(found: Sequence[Reading], published: Sequence[Verdict]) -> No
             print()
         _print(reading, [one for one in published if one.study is reading.study])
     if len(shown) < len(found):
-        print(f"\n{len(found) - len(shown)} more message sizes; --format csv or -o FILE.html has all")
+        more = counted(len(found) - len(shown), "further message size")
+        print(f"\n{more}: --format csv or -o FILE.html has all")
     if of_no_study := [one for one in published if one.study is None]:
         print()
         _print_published(of_no_study)

@@ -22,7 +22,7 @@ def print_waits(use: WaitUse) -> None:
         return
     print(
         f"\n{format_part(use.of_time)} of the time is waiting for other ranks ({format_part(use.least)} to "
-        f"{format_part(use.most)} on the ranks), {format_part(use.of_mpi)} of that in MPI: "
+        f"{format_part(use.most)} on the ranks), which is {format_part(use.of_mpi)} of the time in MPI: "
         f"{format_value(use.mean_s, 's')} on average"
     )
     print(dim(_error_of(use)))

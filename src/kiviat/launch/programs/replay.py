@@ -118,15 +118,13 @@ def replay(
         start.write(folder)
         spec = dataclasses.replace(start.of(words), run=run, timeout_s=timeout_s)
         with Interrupts() as interrupts:
-            ended = run_single(spec, on_launch, interrupts)
+            ended = run_single(spec, result, on_launch, interrupts)
     finally:
         shutil.rmtree(streams, ignore_errors=True)
     refusal = (ended.reason or "").partition(_REFUSES)[2]
     if refusal:
         ended = dataclasses.replace(ended, reason=f"the trace cannot be replayed: {refusal}")
-    told = json.loads(result.read_text()) if result.exists() and not ended.reason else None
-    if told is None and not ended.reason:
-        ended = dataclasses.replace(ended, reason="the replay ended without a result")
+    told = None if ended.reason else json.loads(result.read_text())
     found = ProgramFacts(
         BENCHMARK,
         trace.ranks,

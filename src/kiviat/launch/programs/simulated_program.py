@@ -32,11 +32,12 @@ class ProgramFacts:
 
 
 def run_single(
-    spec: LaunchSpec, on_launch: Callable[[Mapping[str, Any]], None], interrupts: Interrupts
+    spec: LaunchSpec, told: Path, on_launch: Callable[[Mapping[str, Any]], None], interrupts: Interrupts
 ) -> LaunchResult:
     """Run the launch, and show and keep the program's output as it arrives.
 
-    `on_launch` receives the launch's entry in run.json when it starts and when it ends.
+    `told` is the file that a complete simulation writes; without it the launch failed. `on_launch` receives
+    the launch's entry in run.json when it starts and when it ends.
     """
     mpi = spec.mpi
     launch = {
@@ -55,7 +56,7 @@ def run_single(
 
     result = supervise(spec, interrupts, look=look)
     _show(spec.folder / "stdout", shown)
-    result = replace(result, reason=_why(spec.folder, result))
+    result = replace(result, reason=_why(spec.folder, told, result))
     outcome = "interrupted" if result.signal is not None else "failed" if result.reason else "ok"
     status = result.exit_status if result.exited else None
     on_launch({**launch, "ended": now(), "exit": status, "outcome": outcome, "reason": result.reason})
@@ -105,10 +106,11 @@ def _show(path: Path, shown: int) -> int:
     return shown + len(text)
 
 
-def _why(folder: Path, result: LaunchResult) -> str | None:
+def _why(folder: Path, told: Path, result: LaunchResult) -> str | None:
     """Return why the launch failed, None if it did not.
 
-    Deadlocks are found in the output, because SimGrid ends them with exit code 0.
+    Deadlocks are found in the output, because SimGrid ends them with exit code 0. A rank that leaves without
+    MPI_Finalize, as by _exit(0), ends the simulation with 0, too.
     """
     if result.signal is not None or result.limit_s is not None:
         return result.reason
@@ -118,4 +120,4 @@ def _why(folder: Path, result: LaunchResult) -> str | None:
         return "deadlock: all remaining ranks wait for each other"
     if result.exit_status:
         return f"exit code {result.exit_status}" + (f": {lines[-1]}" if lines else "")
-    return None
+    return None if told.exists() else "the simulation ended without a result"
