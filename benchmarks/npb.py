@@ -98,7 +98,7 @@ class Pair:
 
     @property
     def _launches(self) -> int:
-        """The number of launches of the reference in a row, of which the last counts."""
+        """The number of launches of the reference in a row; the last one counts."""
         return 2 if self.name in _TOUCH_LATE else 1
 
     def resident_bytes(self, mpi: Mpi) -> tuple[float, float]:

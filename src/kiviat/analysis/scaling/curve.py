@@ -129,7 +129,7 @@ class Curve:
 
     @property
     def how(self) -> str:
-        """How its values were made: "measured", "simulated", or "reported" by another program."""
+        """The origin of its values: "measured", "simulated", or "reported" by another program."""
         return "measured" if self.clock == "wall" else self.clock
 
     def predicted(self, fit: Fit, ranks: float) -> tuple[float, float | None, float | None]:

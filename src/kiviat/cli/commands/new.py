@@ -48,5 +48,5 @@ def execute(request: NewRequest) -> int:
 
 
 def _words_of_run() -> set[str]:
-    """Return the words that `kiviat run` knows, of which each has one meaning."""
+    """Return the words that `kiviat run` knows; each has one meaning."""
     return {*shipped_names(), *(path.stem for path in site_files("benchmarks")), *plan_names()}
