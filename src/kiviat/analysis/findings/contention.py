@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from kiviat.analysis.aggregate.nodes import Nodes, Pair
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
@@ -289,13 +287,10 @@ def _halves(summaries: Sequence[Summary], grids: Sequence[Grid]) -> Iterator[Fin
     best = chosen(summaries, "bisection", "random_bandwidth_max")
     if not (worst and best and worst.ranks > 2):
         return
-    rates = next((grid for grid in grids if (grid.case, grid.name) == (worst.case, "bandwidth")), None)
-    if rates is None:
-        return
-    differ = extremes(rates, np.array([name != "fixed" for name in rates.values_of("halves")]))
+    differ = extremes(grids, worst, "bandwidth", without="fixed")
     if differ is None:
         return
-    low, high = (format_value(rate, rates.unit) for rate in differ)
+    low, high = (format_value(rate, worst.unit) for rate in differ)
     yield Finding(
         "bisection",
         0.45,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kiviat.analysis.aggregate.summary import Summary
 from kiviat.analysis.aggregate.tables import Grid
@@ -82,13 +81,18 @@ def quotient_ends(above: Summary, below: Summary) -> Ends:
     return low / most, high / least if least else math.inf
 
 
-def extremes(grid: Grid, cells: NDArray[np.bool_]) -> tuple[float, float] | None:
-    """Return the least and the largest median of some `cells` of a table; None if they do not differ.
+def extremes(grids: Iterable[Grid], of: Summary, name: str, without: str = "") -> tuple[float, float] | None:
+    """Return the least and the largest median in a table of a case; None if they do not differ.
 
-    They do if they are `ALIKE` times apart, and their intervals over launches do not overlap. The minimum and
-    the maximum within each launch would differ by chance alone.
+    Two medians differ if they are `ALIKE` times apart, and their intervals over launches do not overlap. The
+    minimum and the maximum within each launch would differ by chance alone. Cells of the value `without` of
+    the table's first dimension do not count.
     """
-    cells = cells & np.isfinite(grid.median)
+    grid = next((grid for grid in grids if (grid.case, grid.name) == (of.case, name)), None)
+    if grid is None:
+        return None
+    cells = np.isfinite(grid.median)
+    cells[[value == without for value in grid.dimensions[0][1]]] = False
     if not cells.any():
         return None
     values = grid.median[cells]

@@ -123,12 +123,11 @@ def _pairs(summaries: Sequence[Summary], grids: Sequence[Grid]) -> Iterator[Find
     )
     if not (fast and slow and least and most) or fast.ranks < 3:
         return
-    times = next((grid for grid in grids if (grid.case, grid.name) == (fast.case, "latency")), None)
-    differ = extremes(times, np.isfinite(times.median)) if times else None
-    if times is None or differ is None:
+    differ = extremes(grids, fast, "latency")
+    if differ is None:
         return
     factor = differ[1] / differ[0]
-    low, high = (format_value(time, times.unit) for time in differ)
+    low, high = (format_value(time, fast.unit) for time in differ)
     yield Finding(
         "pairs",
         0.4 + 0.2 * min(1.0, abs(factor - 1) / 5),
@@ -147,16 +146,16 @@ def _where(nodes_of: NodesOf, ranks: int, causes: bool) -> str:
         return "Which ranks share a node is unknown."
     if nodes.count(ranks) == 1:
         return "All ranks are on one node: no network is involved."
-    caused = " causes the difference" * causes
+    what = "the network"
     if nodes.near(0, 1):
         if nodes.near(0, ranks // 2):
             return "Rank 0 and the farthest share a node: no network is involved."
-        return f"Ranks 0 and 1 share a node, the farthest is on another{': the network' * causes}{caused}."
-    if nodes.near(0, ranks // 2):
+        where = "Ranks 0 and 1 share a node, the farthest is on another"
+    elif nodes.near(0, ranks // 2):
         where = "The farthest rank shares the node of rank 0, rank 1 does not"
-        return f"{where}{': the network' * causes}{caused}."
-    where = "Ranks 0 and 1 are on different nodes, too"
-    return f"{where}{': the path through the network' * causes}{caused}."
+    else:
+        where, what = "Ranks 0 and 1 are on different nodes, too", "the path through the network"
+    return f"{where}: {what} causes the difference." if causes else f"{where}."
 
 
 def _overhead(summaries: Sequence[Summary]) -> Iterator[Finding]:

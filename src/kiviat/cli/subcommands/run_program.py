@@ -47,20 +47,21 @@ def execute(request: RunProgramRequest) -> int:
     ranks = ranks_of(shape) or substrate.default_ranks(options)
     toolchain = find_toolchain(SIMULATOR)
     words = [str(program), *request.program[1:]]
-    substrate.start(toolchain, ranks, Path(), options)  # refuses impossible placements
-    if request.dry_run:
-        folder = home_of(request.output).absolute() / "RUN" / "launches" / "0"
+
+    def start_in(folder: Path) -> LaunchSpec:
         start = substrate.start(toolchain, ranks, folder, options)
-        print(simulated_start(start, substrate, folder, compute).of(words).shell_line())
+        return simulated_start(start, substrate, folder, compute).of(words)
+
+    # Refuses impossible placements before a run begins.
+    draft = start_in(home_of(request.output).absolute() / "RUN" / "launches" / "0")
+    if request.dry_run:
+        print(draft.shell_line())
         return 0
     built(toolchain, REPLAYER)
     with new_run(request, program.name, substrate) as directory:
         folder = new_folder(directory.path)
-        start = simulated_start(
-            substrate.start(toolchain, ranks, folder, options), substrate, folder, compute
-        )
-        start.write(folder)
-        spec = replace(start.of(words), run=directory.id, timeout_s=request.timeout)
+        spec = replace(start_in(folder), run=directory.id, timeout_s=request.timeout)
+        spec.write(folder)
         with Interrupts() as interrupts:
             ended = run_single(spec, folder / "simulated_s", directory.set_launch, interrupts)
         simulated_s = None if ended.reason else float((folder / "simulated_s").read_text())
