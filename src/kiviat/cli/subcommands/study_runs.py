@@ -124,14 +124,12 @@ def ran(
         return Made(reason="left out by --quick")
     if simulated:
         request = replace(request, mpi=None)  # it is that of the real places; models have SimGrid's
+    print(f"\n{place.on}: {run.name}", flush=True)
     ranks = _ranks(study, run, place, request)
     if ranks is None:
         apart = f" with {run.ppn} on a node" if run.ppn else ""
         given = f"; -n is {request.ranks}" if request.ranks else ""
-        reason = f"there is no room for {run.shape or f'several ranks{apart}'}{given}"
-        print(f"\n{place.on}: {run.name}\nleft out: {reason}")
-        return Made(reason=reason)
-    print(f"\n{place.on}: {run.name}", flush=True)
+        return _left_out(f"there is no room for {run.shape or f'several ranks{apart}'}{given}")
     where = _where(run, place, request)
     total, shaped = settled_shape(ranks, where)
     most = int(total or ranks)
@@ -139,9 +137,7 @@ def ran(
         return _replayed(run, most, shaped, place, request, folder)
     cases = tuple(_room(run, None if run.shape else most))
     if not cases:
-        reason = f"there is no room for its numbers of ranks on {ranks}"
-        print(f"left out: {reason}")
-        return Made(reason=reason)
+        return _left_out(f"there is no room for its numbers of ranks on {ranks}")
     text = _plan(study, replace(run, cases=cases), request)
     home = _home(folder, place, run.name, [text, ranks, where.ppn, run.place, run.bind], request)
     runs = list_runs(home)
@@ -158,9 +154,13 @@ def ran(
             text, f"{study.name}-{run.name}", ranks, home, asked, run_once
         )
     except NotStartedError as error:
-        print(f"left out: {error}")
-        return Made(reason=str(error))
+        return _left_out(str(error))
     return _made(code, made, run, shaped, request)
+
+
+def _left_out(reason: str) -> Made:
+    print(f"left out: {reason}")
+    return Made(reason=reason)
 
 
 def _resumed(path: Path | None, asked: RunRequest, run_once: Run) -> tuple[int, Path | None] | None:
