@@ -52,11 +52,10 @@ def execute(request: RunProgramRequest) -> int:
         start = substrate.start(toolchain, ranks, folder, options)
         return simulated_start(start, substrate, folder, compute).of(words)
 
-    # Refuses impossible placements before a run begins.
-    draft = start_in(home_of(request.output).absolute() / "RUN" / "launches" / "0")
     if request.dry_run:
-        print(draft.shell_line())
+        print(start_in(home_of(request.output).absolute() / "RUN" / "launches" / "0").shell_line())
         return 0
+    start_in(Path())  # refuses impossible placements before a run begins
     built(toolchain, REPLAYER)
     with new_run(request, program.name, substrate) as directory:
         folder = new_folder(directory.path)
